@@ -48,12 +48,13 @@ def made(tmp_path_factory):
     return folder
 
 
-def test_noise_moves_counts_and_means_as_the_card_states():
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_noise_moves_counts_and_means_as_the_card_states(epsilon):
     """By no more for 95% of the items; a user with n ratings adds one over the root of n."""
     ratings = make_ratings(900, 60, 20_000, seed=4, scale=STARS)
     within_count, within_mean = [], []
     for seed in range(6):
-        made = Synthesizer(8.0, item_catalog="as-rated", seed=seed)
+        made = Synthesizer(epsilon, item_catalog="as-rated", seed=seed)
         public, table = made._public(ratings)
         learnt = made.learn(table, public, table.items, table.n_users)
         noisy = learnt.measured
@@ -211,8 +212,21 @@ def test_what_choosing_items_takes_of_delta_is_known(copy_of):
     assert any("item selection takes 9e-07, expected 1e-07" in problem for problem in result)
 
 
-@pytest.mark.parametrize(("share", "holds"), [(0.6, True), (0.3, True), (0.45, False)])
-def test_only_the_splits_for_few_and_many_users_are_known(copy_of, share, holds):
+UNCENTRED = "for each pair of items, the product of users' vectors"
+
+
+@pytest.mark.parametrize(
+    ("share", "changes", "holds"),
+    [
+        (0.6, {}, True),
+        (0.3, {}, True),
+        (0.45, {}, False),
+        (0.3, {"what": UNCENTRED}, True),
+        (0.6, {"what": UNCENTRED}, False),
+        (0.3, {"what": f"{UNCENTRED}, weighted"}, False),
+    ],
+)
+def test_only_the_splits_for_few_and_many_users_are_known(copy_of, share, changes, holds):
     folder = copy_of("users")
 
     def split(result):
@@ -221,6 +235,7 @@ def test_only_the_splits_for_few_and_many_users_are_known(copy_of, share, holds)
         whole = sum(each["sigma"] ** -2 for each in both) / 0.968
         for each, part in zip(both, (share, 0.968 - share), strict=True):
             each["sigma"] = (whole * part) ** -0.5
+        by_name["moments"] |= changes
 
     change(folder, ledger(split), card=True)
     assert verify(folder).holds == holds

@@ -79,6 +79,8 @@ def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):
     edges = activity_edges(ratings.n_items)
     popular = PopularDirection.of(POPULARITY[chosen % N_ITEMS], GRID)
     upper = moments(ratings, chosen, popular, ratings.scale.liked_from, GRID)
+    uncentred = PopularDirection.along(np.zeros(chosen.size), GRID)
+    own = moments(ratings, chosen, uncentred, ratings.scale.liked_from, GRID)
     return {
         "users by user count": (users_by_activity(ratings, edges), 1),
         "rating levels": (level_sums(ratings, rating_levels(ratings.scale)), 2**20),
@@ -86,6 +88,8 @@ def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):
         "item sums": (item_sums(ratings, centre, spread), 2**20),
         # As a vector: each cell above the diagonal counts twice in its squares.
         "moments": (upper + np.triu(upper, 1).T, round(1 / GRID**2)),
+        "moments, not centred": (own + np.triu(own, 1).T, round(1 / GRID**2)),
+        "item sums of few": (item_sums(ratings, centre, spread, count_share=0.6), 2**20),
     }
 
 

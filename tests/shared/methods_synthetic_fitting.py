@@ -32,6 +32,7 @@ def expected(items, factors, activity, result):
     stands_for = result.n_users / len(factors)
     item_embeddings = chances * result.weights[:, 0] / lengths[:, None]
     popular = np.maximum(result.popularity, 0) / np.linalg.norm(np.maximum(result.popularity, 0))
+    popular = popular * result.is_centred
     along = item_embeddings @ popular
     across = np.maximum(np.sqrt(1 - along**2), along / 4)
     item_embeddings = (item_embeddings - np.outer(along, popular)) / across[:, None]
@@ -56,7 +57,7 @@ def stated_of(n_items, seed=0, n_users=2_000.0, **changed) -> FitTargets:
     return result._replace(**changed)
 
 
-def planted(n_items=40, n_directions=2, n_users=6_000.0, noise=0.0, seed=5):
+def planted(n_items=40, n_directions=2, n_users=6_000.0, noise=0.0, seed=5, **changed):
     """Items' offsets and embeddings, and the exact moments of users who are drawn by them."""
     rng = np.random.default_rng(seed)
     offsets = rng.normal(size=n_items) - 1
@@ -69,6 +70,7 @@ def planted(n_items=40, n_directions=2, n_users=6_000.0, noise=0.0, seed=5):
     factors = np.column_stack([logs, rng.normal(size=(1_500, n_directions))])
     items = FittedItems(offsets, item_embeddings)
     result = stated_of(n_items, n_users=n_users, activity=np.array([5.0, 8.0, 12.0]), share=1.0)
+    result = result._replace(**changed)
     result = result._replace(popularity=expected(items, factors, activity, result)[1])
     rows, _ = expected(items, factors, activity, result)
     hidden = np.triu(rng.normal(size=(n_items, n_items)), 1) * noise

@@ -111,6 +111,7 @@ ASKED = {
         "moments",
         "for each pair of items, the product of users' vectors, centred by popularity",
     ): QUERIES[5][:2],
+    ("moments", "for each pair of items, the product of users' vectors"): QUERIES[5][:2],
     (
         "ratings by factor",
         "for each factor, the slope of ratings along it, and the agreement of both halves of a "

@@ -143,9 +143,6 @@ class StatedAgain:
     def __init__(self, answers):
         self.answers, self.exact = dict(answers), {}
 
-    def split_again(self, sigmas):
-        """Answer the rest with any noise."""
-
     def measure(self, name, what, exact, grid, **_):
         assert name not in self.exact
         self.exact[name] = exact * grid

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from recveil.datasets import make_ratings
 from recveil.methods.synthetic.bounded_sums import (
     FINE,
-    HOW,
     RATED,
     SPREAD_SHARE,
-    WHICH,
     ItemSums,
     PopularDirection,
     embedding_grid,
@@ -73,7 +71,7 @@ class TestOneUser:
     def test_ten_thousand_ratings_lose_little_by_rounding(self):
         ratings = table([dict.fromkeys(range(10_000), 5)], n_items=10_000)
         steps = item_sums(ratings, 0.0, 1.0)
-        assert (steps * FINE / [WHICH, HOW]).min() == pytest.approx(0.01, rel=1e-3)
+        assert (steps * FINE / np.sqrt([0.3, 0.7])).min() == pytest.approx(0.01, rel=1e-3)
         # An embedding is as long as its outer product, of which the diagonal has the squares.
         few = np.arange(10_000)[::20]
         diagonal = np.diagonal(stated_moments(ratings, few, np.arange(few.size)))
@@ -199,6 +197,22 @@ class TestByHand:
         assert result == pytest.approx(np.array([[0.5, -0.5], [0, 0.5]]), abs=0.04)
         assert result[0, 0] + result[1, 1] == pytest.approx(1, abs=1e-3)
 
+    def test_moments_of_two_users_that_are_not_centred(self):
+        """Ann likes the first item and rates the second: (1, 0.4) over the root of 1.16."""
+        popular = PopularDirection.along(np.zeros(2), GRID)
+        users = table([{0: 5, 1: 2}, {1: 4}], n_items=2)
+        result = moments(users, np.arange(2), popular, 4.0, GRID) * GRID**2
+        expected = np.array([[1, 0.4], [0, 0.16]]) / 1.16 + [[0, 0], [0, 1]]
+        assert result == pytest.approx(expected, abs=1e-3)
+
+    def test_item_sums_with_more_of_counts(self):
+        """A user at one spread from the centre: the squares 0.6 and 0.4 are halved."""
+        sums = item_sums(table([{0: 4, 1: 4}]), 0.0, 0.5, count_share=0.6) * FINE
+        assert sums[:2] == pytest.approx(np.sqrt([[0.3, 0.2]] * 2), abs=2e-6)
+        result = ItemSums.of(sums, 0.5, 1.0, 0.6)
+        assert result.popularity[:2] == pytest.approx([math.sqrt(0.5)] * 2, abs=1e-5)
+        assert result.off_centre[:2] == pytest.approx([math.sqrt(0.5) / 2] * 2, abs=1e-5)
+
     def test_a_user_of_unpopular_items_has_their_own_vector(self):
         result = stated_moments([{0: 5, 1: 4}], np.arange(3), [0.0, 0.0, 7.0], 3)
         expected = np.array([[0.5, 0.5, 0], [0, 0.5, 0], [0, 0, 0]])
@@ -240,8 +254,8 @@ class TestByHand:
         root = math.sqrt(0.5)
         assert result.popularity[:2] == pytest.approx([root + 1, root], abs=1e-4)
         assert result.off_centre[:2] == pytest.approx([root + 0.5, root * 0.5], abs=1e-4)
-        assert result.popularity_noise == pytest.approx(3 / WHICH)
-        assert result.off_noise == pytest.approx(3 / HOW)
+        assert result.popularity_noise == pytest.approx(3 / math.sqrt(0.3))
+        assert result.off_noise == pytest.approx(3 / math.sqrt(0.7))
 
     def test_means(self):
         result = spread_sums(table([{0: 5, 1: 4}, {0: 2}])) * FINE / SPREAD_SHARE

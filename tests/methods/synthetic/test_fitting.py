@@ -29,10 +29,12 @@ def misfit(items, factors, activity, result):
 
 
 class TestSlopes:
+    @pytest.mark.parametrize("is_centred", [True, False])
     @pytest.mark.parametrize("n_items", [3, 8])
-    def test_against_numeric_differences(self, n_items):
+    def test_against_numeric_differences(self, n_items, is_centred):
         rng = np.random.default_rng(n_items)
-        result, factors = stated_of(n_items, n_users=60.0), rng.normal(size=(20, 3))
+        result = stated_of(n_items, n_users=60.0, is_centred=is_centred)
+        factors = rng.normal(size=(20, 3))
         activity = rng.uniform(1, n_items - 1, 20)
         items = FittedItems(rng.normal(size=n_items), 0.5 * rng.normal(size=(n_items, 3)))
         small = [part.astype(np.float32) for part in (activity, factors)]
@@ -102,8 +104,9 @@ class TestPlanted:
         values = np.linalg.eigvalsh(fitting._without_popularity(targets))
         assert values[-4] == pytest.approx(sampling_edge(targets), rel=0.4)
 
-    def test_offsets_and_embeddings_are_found_again(self):
-        items, result = planted(noise=1.0)
+    @pytest.mark.parametrize("is_centred", [True, False])
+    def test_offsets_and_embeddings_are_found_again(self, is_centred):
+        items, result = planted(noise=1.0, is_centred=is_centred)
         found = fit_items(result, np.random.default_rng(1))
         assert np.corrcoef(found.offsets, items.offsets)[0, 1] > 0.97
         # Embeddings are identified up to a rotation, which leaves their products.
@@ -113,8 +116,9 @@ class TestPlanted:
         next_to = np.triu_indices(40, 1)
         assert np.corrcoef(*(of[next_to] for of in products))[0, 1] > 0.9
 
-    def test_the_users_have_the_moments_that_were_given(self):
-        _, result = planted(noise=1.0)
+    @pytest.mark.parametrize("is_centred", [True, False])
+    def test_the_users_have_the_moments_that_were_given(self, is_centred):
+        _, result = planted(noise=1.0, is_centred=is_centred)
         found = fit_items(result, np.random.default_rng(1))
         activity, factors = fitting._simulate(
             result, found.item_embeddings.shape[1] - 1, np.random.default_rng(1)

@@ -230,52 +230,6 @@ def test_whatever_the_sensitivities_the_ledger_keeps_the_budget():
     assert mechanism.ledger().epsilon(1e-6) <= 3.0
 
 
-BEFORE = {"counts": 2.0, "moments": 1.0, "means": 1.0}
-
-
-class TestSplitAgain:
-    def test_the_rest_of_the_budget(self):
-        """By hand: the rest loses 1 + 1; 1/3 of it for the one, and 5/3 for the other."""
-        mechanism = Mechanism(NoiseSource.repeatable(7), BEFORE)
-        mechanism.measure("counts", WHAT, sums(3), GRID)
-        mechanism.split_again({"counts": 2.0, "moments": 3**0.5, "means": (5 / 3) ** -0.5})
-        for name in "moments", "means":
-            mechanism.measure(name, WHAT, sums(3), GRID)
-        assert [round(query.sigma, 4) for query in mechanism.ledger().queries] == [
-            2,
-            1.7321,
-            0.7746,
-        ]
-        assert mechanism.ledger().mu == pytest.approx(1.5)
-
-    @pytest.mark.parametrize(
-        "sigmas",
-        [
-            {"counts": 1.0, "moments": 2.0, "means": 1.0},
-            {"counts": 3.0, "moments": 1.0, "means": 1.0},
-            {"counts": 2.0, "moments": 0.9, "means": 1.0},
-            {"counts": 2.0, "moments": 0.0, "means": 1.0},
-            {"counts": 2.0, "moments": 1.0},
-            {"counts": 2.0, "moments": 9.0, "means": 9.0, "others": 9.0},
-        ],
-        ids=[
-            "less for the answered",
-            "more for it",
-            "more in all",
-            "exact",
-            "one less",
-            "one more",
-        ],
-    )
-    def test_another_budget_is_refused(self, sigmas):
-        mechanism = Mechanism(NoiseSource.repeatable(7), BEFORE)
-        mechanism.measure("counts", WHAT, sums(3), GRID)
-        with raises("budget.spent"):
-            mechanism.split_again(sigmas)
-        mechanism.measure("moments", WHAT, sums(3), GRID)
-        assert [query.sigma for query in mechanism.ledger().queries] == [2.0, 1.0]
-
-
 def test_it_says_whether_its_noise_can_be_taken_off():
     assert Mechanism(NoiseSource.secret(), {}).is_secret
     assert not repeatable().is_secret

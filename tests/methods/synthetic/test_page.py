@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from scipy.special import ndtr, ndtri
 
-from recveil.methods.synthetic.sum_queries import FEW, SHARES, SHARES_OF_FEW, SHARES_OF_LIKES
+from recveil.methods.synthetic.sum_queries import FEW, SHARES, SHARES_OF_LIKES
 from recveil.methods.synthetic.synthesizer import Budget
 from recveil.release.claim import Claim, bounds_of
 from recveil.release.ledger import Ledger, Query, epsilon_of
+from recveil.release.synthetic_form import COUNT_SHARE, COUNT_SHARE_OF_FEW
 
 PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "differential-privacy.md").read_text(
     encoding="utf-8"
@@ -62,14 +63,8 @@ def test_the_shares_of_the_budget():
 
 def test_the_shares_if_users_are_few():
     assert f"times mu is below {FEW:g}" in SENTENCES
-    few = {name: 100 * share for name, share in SHARES_OF_FEW.items()}
-    both = f"`item sums` have {few['item sums']:g}% and `moments` {few['moments']:g}%"
-    assert both in SENTENCES
-    assert {name for name, share in SHARES.items() if 100 * share != few[name]} == {
-        "item sums",
-        "moments",
-    }
-    assert sum(SHARES_OF_FEW.values()) == pytest.approx(1)
+    for share in COUNT_SHARE, COUNT_SHARE_OF_FEW:
+        assert f"c² = {share:g}, s² = {1 - share:g}" in SENTENCES
 
 
 def test_how_likely_odds_move_further():
@@ -96,11 +91,12 @@ def test_what_four_releases_keep():
 
 def test_what_tries_cost_that_noise_refused():
     before_items = ("users by user count", "rating levels", "user means", "item sums")
-    few, items = SHARES["users by user count"], sum(SHARES_OF_FEW[name] for name in before_items)
+    few, items = SHARES["users by user count"], sum(SHARES[name] for name in before_items)
     mu = Budget.of(3.0, 1e-6).mu
     five = [f"{epsilon_of(mu * math.sqrt(1 + 4 * share), 1e-6):.2f}" for share in (few, items)]
     until = [f"{3 + epsilon_of(mu * math.sqrt(share), 1e-6):.2f}" for share in (few, items)]
     assert f"five tries cost {five[0]} if users were too few, and {five[1]} if items" in SENTENCES
     assert f"({until[0]} or {until[1]})" in SENTENCES
+    assert f"{100 * items:.1f}% (" in SENTENCES
     of_likes = SHARES_OF_LIKES["users by user count"] + SHARES_OF_LIKES["item sums"]
     assert f"({100 * of_likes:.0f}% of likes)" in SENTENCES

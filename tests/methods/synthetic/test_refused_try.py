@@ -13,7 +13,7 @@ from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.methods import Synthesizer, anonymize
 from recveil.methods.synthetic import gaussian_mechanism as mechanism
-from recveil.methods.synthetic.sum_queries import SHARES, SHARES_OF_FEW
+from recveil.methods.synthetic.sum_queries import SHARES
 from recveil.methods.synthetic.synthesizer import Budget
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.ledger import epsilon_of
@@ -53,7 +53,7 @@ def test_that_no_item_can_be_named_costs_all_answers_until_then(few, monkeypatch
     result = refused(few, 20.0, seed=1)
     assert "no noisy item count reaches" in result
     asked = ("users by user count", "rating levels", "user means", "item sums")
-    both = kept_with(20.0, sum(SHARES_OF_FEW[name] for name in asked), threshold=1e-7)
+    both = kept_with(20.0, sum(SHARES[name] for name in asked), threshold=1e-7)
     assert result.endswith(f"together spend epsilon {both:.3g}")
 
 

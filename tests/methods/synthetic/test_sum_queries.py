@@ -1,5 +1,7 @@
 """No query is repeated, and what is published afterwards depends on the answers alone."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,6 @@ from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.methods.synthetic.bounded_sums import WHICH
 from recveil.methods.synthetic.learning import QUERY, learn_users
 from recveil.methods.synthetic.sum_queries import (
     SHARES,
@@ -51,21 +52,27 @@ class TestWhatIsAsked:
         mechanism.measure(QUERY, "asked last", np.zeros((2, 64), np.int64), 1.0)
         assert mechanism.ledger().epsilon(1e-6) == pytest.approx(20, rel=1e-6)
 
-    @pytest.mark.parametrize(("epsilon", "item_share"), [(3.0, 0.6), (20.0, 0.3)])
-    def test_few_users_have_less_noise_in_item_sums(self, epsilon, item_share):
+    @pytest.mark.parametrize(
+        ("epsilon", "planned", "count_share"),
+        [(3.0, False, 0.6), (3.0, True, 0.3), (20.0, False, 0.3)],
+    )
+    def test_vectors_of_few_users_are_not_centred(self, epsilon, planned, count_share):
         """300 users: their number times mu is 194 and 971."""
         mechanism, sigmas = asked(epsilon)
-        found = measure(RATINGS, mechanism, CATALOGUE, sigmas)
-        mechanism.measure(QUERY, "asked last", np.zeros((2, 64), np.int64), 1.0)
-        ledger = mechanism.ledger()
-        shares = {query.name: (query.mu / ledger.mu) ** 2 for query in ledger.queries}
-        assert shares["item sums"] == pytest.approx(item_share)
-        assert shares["moments"] == pytest.approx(0.968 - item_share)
-        assert ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
-        assert ledger.epsilon(1e-6) <= epsilon
-        assert found.items.popularity_noise * WHICH == pytest.approx(
-            (item_share**0.5 * ledger.mu) ** -1
+        found = measure(RATINGS, mechanism, CATALOGUE._replace(is_planned=planned), sigmas)
+        assert found.is_centred == found.choices.is_centred == (count_share == 0.3)
+        assert found.items.popularity_noise == pytest.approx(sigmas["item sums"] / count_share**0.5)
+        assert found.items.off_noise == pytest.approx(
+            sigmas["item sums"] * found.spread / (1 - count_share) ** 0.5
         )
+        what = "for each pair of items, the product of users' vectors"
+        assert (
+            mechanism.ledger().queries[-1].what
+            == what + ", centred by popularity" * found.is_centred
+        )
+        # Vectors of length 1 on items that nearly all users rated; the noise is smaller.
+        total = found.moments.sum() / found.moments.shape[0]
+        assert (total > 0.2 * 300) == (not found.is_centred)
 
     def test_again_is_refused(self):
         mechanism, sigmas = asked()
@@ -167,7 +174,7 @@ class TestChosenItems:
         noise = found.items.popularity_noise
         assert found.released.tolist() == list(range(40))
         assert found.items.popularity[found.chosen].min() > noise
-        assert noise == pytest.approx(asked(8.0)[1]["item sums"] / WHICH)
+        assert noise == pytest.approx(asked(8.0)[1]["item sums"] / math.sqrt(0.3))
 
 
 class TestExpectedPopularity:

@@ -30,9 +30,6 @@ SURELY_BOUNDED = 1 - 2.0**-30
 RATED = 0.4
 # Number of parts of the sums of products, one thread each.
 _PARTS = 8
-# Split of a user's vector between which items they rated and how.
-WHICH = math.sqrt(COUNT_SHARE)
-HOW = math.sqrt(1 - COUNT_SHARE)
 # Scales two numbers of at most 1 to a vector of length at most 1.
 SPREAD_SHARE = math.sqrt(0.5)
 
@@ -51,7 +48,13 @@ def users_by_activity(ratings: Ratings, edges: Whole) -> Whole:
     return np.histogram(ratings.activity, edges)[0].astype(np.int64)
 
 
-def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE) -> Whole:
+def item_sums(
+    ratings: Ratings,
+    centre: float,
+    spread: float,
+    grid: float = FINE,
+    count_share: float = COUNT_SHARE,
+) -> Whole:
     """Sum each item's popularity and rating deviations, in steps of a grid, shape (n_items, 2).
 
     A user with n ratings contributes ``1 / sqrt(n)`` times c and ``s d``, d the deviation from the
@@ -63,8 +66,8 @@ def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE
     off = moved(ratings.values, ratings.scale) - centre
     squares = np.bincount(users, off**2, minlength=ratings.n_users) / n
     damping = np.sqrt(np.minimum(1, spread**2 / np.maximum(squares, 1e-300)))
-    which = WHICH / np.sqrt(n)[users]
-    how = HOW / spread * off * (damping / np.sqrt(n))[users]
+    which = math.sqrt(count_share) / np.sqrt(n)[users]
+    how = math.sqrt(1 - count_share) / spread * off * (damping / np.sqrt(n))[users]
     sums = np.zeros((ratings.n_items, 2), np.int64)
     for place, numbers in enumerate((which, how)):
         steps = np.trunc(numbers * SURELY_BOUNDED / grid).astype(np.int64)
@@ -97,10 +100,16 @@ class ItemSums(NamedTuple):
     off_noise: float
 
     @classmethod
-    def of(cls, noisy: NDArray[np.float64], spread: float, sigma: float) -> "ItemSums":
+    def of(
+        cls,
+        noisy: NDArray[np.float64],
+        spread: float,
+        sigma: float,
+        count_share: float = COUNT_SHARE,
+    ) -> "ItemSums":
         """Undo the factors of `item_sums`; sigma is the noise of each number."""
-        stretch = HOW / spread
-        return cls(noisy[:, 0] / WHICH, noisy[:, 1] / stretch, sigma / WHICH, sigma / stretch)
+        which, how = math.sqrt(count_share), math.sqrt(1 - count_share) / spread
+        return cls(noisy[:, 0] / which, noisy[:, 1] / how, sigma / which, sigma / how)
 
 
 def moved(values: NDArray[np.floating], scale: RatingScale) -> NDArray[np.float64]:
@@ -160,7 +169,7 @@ _MULTIPLES, _MOST_POPULAR = 64, 4.0
 class PopularDirection(NamedTuple):
     """The direction of popularity, which is taken out of users' vectors."""
 
-    # Unit vector, shape (n_chosen,), without negative numbers
+    # Unit vector or 0, shape (n_chosen,), without negative numbers
     direction: NDArray[np.float64]
     # The direction times minus each multiple, in steps of a grid, shape (n_multiples, n_chosen)
     steps: Whole
@@ -168,7 +177,11 @@ class PopularDirection(NamedTuple):
     @classmethod
     def of(cls, popularity: NDArray[np.float64], grid: float) -> "PopularDirection":
         """Return the direction of the chosen items' popularity: public, or from noisy sums."""
-        direction = direction_of(popularity)
+        return cls.along(direction_of(popularity), grid)
+
+    @classmethod
+    def along(cls, direction: NDArray[np.float64], grid: float) -> "PopularDirection":
+        """Return a direction of length 1, or 0: then vectors are not centred."""
         multiples = np.linspace(0, _MOST_POPULAR, _MULTIPLES)
         return cls(direction, np.rint(np.outer(-multiples, direction) / grid).astype(np.int64))
 
@@ -177,6 +190,11 @@ def direction_of(popularity: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a unit vector without negative numbers."""
     known = np.maximum(popularity, 1e-12)
     return np.asarray(known / np.linalg.norm(known))
+
+
+def centre_of_vectors(popularity: NDArray[np.float64], *, is_centred: bool) -> NDArray[np.float64]:
+    """Return the direction that is taken out of users' vectors; 0 if none is."""
+    return direction_of(popularity) if is_centred else np.zeros(popularity.size)
 
 
 def centred_length(along: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

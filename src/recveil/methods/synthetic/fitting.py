@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
-from recveil.methods.synthetic.bounded_sums import centred_length, direction_of
+from recveil.methods.synthetic.bounded_sums import centre_of_vectors, centred_length, direction_of
 from recveil.methods.synthetic.sum_queries import LEAST_NOISE
 from recveil.release.synthetic_form import MOST_DIRECTIONS
 from recveil.runtime.compiled import compiled
@@ -52,13 +52,20 @@ class FitTargets(NamedTuple):
     n_users: float
     # Public features of the items, shape (n_items, n_features); None without
     features: NDArray[np.bool_] | None = None
+    # Whether popularity was taken out of users' vectors
+    is_centred: bool = True
+
+    @property
+    def centre(self) -> Numbers:
+        """The direction that was taken out of users' vectors; 0 if none was."""
+        return centre_of_vectors(self.popularity, is_centred=self.is_centred)
 
     @property
     def usual(self) -> Numbers:
-        """The centred mean user vector; its outer product is what popularity explains."""
+        """The mean user vector as measured; its outer product is what popularity explains."""
         share = self.popularity / max(self.n_users, 1.0)
         vector = share * self.weights[:, 0] / np.sqrt(self.weights[:, 1].mean())
-        direction = direction_of(self.popularity)
+        direction = self.centre
         along = vector @ direction
         return np.asarray((vector - along * direction) / centred_length(along)[0])
 
@@ -350,7 +357,7 @@ class _Fit:
         self._roots = np.sqrt(np.float32(measured.share) / activity)
         self._user_offsets = np.zeros(len(users), np.float32)
         self._prior = np.float32(1 / _PRIOR_SPREAD**2)
-        self._popular = direction_of(measured.popularity).astype(np.float32)
+        self._popular = measured.centre.astype(np.float32)
         self._by_features = _pull_of_features(measured, start)
 
     def _by_vectors(self, vectors: Small) -> Small:

@@ -61,8 +61,6 @@ def _check_above_zero(**numbers: float) -> None:
 
 # Tile sizes that fit the processor's caches. Other sizes draw other noise.
 _VALUES_OF_A_TILE, _CELLS_OF_A_TILE = 2**16, 2**17
-# Rounding of the total loss; far below the part of epsilon that a budget keeps back
-_SAME = 1 + 1e-13
 # Keeps the sum of an answer and its noise far below 64 bits.
 _LARGEST = 2**62
 
@@ -85,22 +83,6 @@ class Mechanism:
     def has_queried(self) -> bool:
         """Whether any budget was spent."""
         return bool(self._queries)
-
-    def split_again(self, sigmas: Mapping[str, float]) -> None:
-        """Split what is left of the budget in another way; the noise of answered queries stays.
-
-        The noise may follow from earlier answers: the loss of all queries stays the same whatever
-        these answers are, so they compose as if the noise were fixed.
-        """
-        before, after = (_loss(each) for each in (self._sigmas, sigmas))
-        kept = all(sigmas.get(name) == self._sigmas[name] for name in self._queries)
-        if sigmas.keys() != self._sigmas.keys() or not kept or not after <= before * _SAME:
-            raise RecveilError(
-                f"sigmas: {listed(sigmas)} spend {after:g}, and of the budget there is {before:g} "
-                f"for {listed(self._sigmas)}; keep the noise of answered queries, and the total",
-                code="budget.spent",
-            )
-        self._sigmas = dict(sigmas)
 
     def measure(
         self,
@@ -244,11 +226,6 @@ class Mechanism:
         return query, self._source.stream()
 
 
-def _loss(sigmas: Mapping[str, float]) -> float:
-    """Return the square of the mu of all queries."""
-    return math.fsum(sigma**-2 if sigma else math.inf for sigma in sigmas.values())
-
-
 def _with_noise(
     exact: NDArray[np.int64], stream: NoiseStream, sigma: float, grid: float
 ) -> NDArray[np.float64]:
@@ -264,9 +241,6 @@ def _with_noise(
 
 class WithoutNoise:
     """Answers the same queries exactly, without a guarantee or a ledger."""
-
-    def split_again(self, sigmas: Mapping[str, float]) -> None:
-        """Do nothing: without noise there is no budget."""
 
     def measure(
         self, name: str, what: str, exact: NDArray[np.int64], grid: float

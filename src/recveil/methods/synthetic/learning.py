@@ -314,6 +314,7 @@ def _fit(
         share=measured.share_chosen,
         n_users=measured.n_users,
         features=None if measured.features is None else measured.features[place],
+        is_centred=measured.is_centred,
     )
     fitted = fit_items(measurements, rng)
     offsets = _tail_offsets(np.maximum(measured.popularity[measured.released], 0), place, fitted)

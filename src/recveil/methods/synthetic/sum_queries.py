@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from recveil.methods.synthetic.bounded_sums import (
     SPREAD_SHARE,
-    WHICH,
     ItemSums,
     PopularDirection,
+    centre_of_vectors,
     embedding_grid,
     item_sums,
     kind_sums,
@@ -31,6 +31,8 @@ from recveil.methods.synthetic.gaussian_mechanism import threshold
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.synthetic_form import (
     ACTIVITIES,
+    COUNT_SHARE,
+    COUNT_SHARE_OF_FEW,
     FEWEST_CHOSEN,
     MOST_CHOSEN,
     activity_edges,
@@ -71,7 +73,8 @@ def added_up(ratings: UserRatings, sums: Callable[..., Whole], *known: Any) -> W
 Numbers = NDArray[np.float64]
 Words = Mapping[str, str]
 
-# Users are few if their number times the budget's mu is below this. Then item sums get more of it.
+# Users are few if their number times the budget's mu is below this. Then their vectors are not
+# centred, as most of what is known about popularity is in them.
 FEW = 275.0
 # Budget share and ledger text of each query on implicit feedback.
 SHARES_OF_LIKES = {query.name: query.share for query in queries_of(likes=True)}
@@ -91,9 +94,6 @@ LEAST_NOISE = 0.2
 
 class QueriedItems(Protocol):
     """Answers queries, with or without noise."""
-
-    def split_again(self, sigmas: Mapping[str, float]) -> None:
-        """Answer the queries that are left with other noise, of the same total."""
 
     def measure(
         self, name: str, what: str, exact: NDArray[np.int64], grid: float
@@ -166,6 +166,8 @@ class ChoiceSums(NamedTuple):
     features: NDArray[np.bool_] | None = None
     # For the next release of a plan
     means: Means | None = None
+    # Whether popularity was taken out of users' vectors
+    is_centred: bool = True
 
     @property
     def share_chosen(self) -> float:
@@ -386,10 +388,13 @@ def ask_moments(
     popularity: Numbers,
     sigmas: Mapping[str, float],
     words: Words,
+    *,
+    is_centred: bool = True,
 ) -> Numbers:
-    """Return noisy moments of users' centred vectors on chosen items."""
+    """Return noisy moments of users' vectors on chosen items."""
     grid = embedding_grid(sigmas["moments"])
-    popular = PopularDirection.of(popularity[picked.chosen], grid)
+    centre = centre_of_vectors(popularity[picked.chosen], is_centred=is_centred)
+    popular = PopularDirection.along(centre, grid)
     sums = added_up(ratings, moments, picked.chosen, popular, ratings.scale.liked_from, grid)
     return mechanism.measure_symmetric("moments", words["moments"], sums, grid**2)
 
@@ -428,9 +433,9 @@ def expected_popularity(noisy: Numbers, noise: float) -> Numbers:
 
 # Budget share and ledger text of each query on ratings.
 SHARES = {query.name: query.share for query in queries_of(likes=False)}
-# The same if users are few
-SHARES_OF_FEW = {query.name: query.share_of(few=True) for query in queries_of(likes=False)}
 WHAT = {query.name: query.what for query in queries_of(likes=False)}
+# The same if users are few
+WHAT_OF_FEW = {query.name: query.what_of_few for query in queries_of(likes=False)}
 
 
 @brief
@@ -463,6 +468,8 @@ class NoisySums(NamedTuple):
     features: NDArray[np.bool_] | None = None
     # For the next release of a plan
     means: Means | None = None
+    # Whether popularity was taken out of users' vectors
+    is_centred: bool = True
 
     @property
     def choices(self) -> ChoiceSums:
@@ -478,6 +485,7 @@ class NoisySums(NamedTuple):
             moments_noise=self.moments_noise,
             kinds=self.kinds,
             features=self.features,
+            is_centred=self.is_centred,
         )
 
     @property
@@ -486,27 +494,16 @@ class NoisySums(NamedTuple):
         return self.choices.share_as_json
 
 
-def few_sigmas(n_users: float, sigmas: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the noise of each query, which differs for few users: item sums have less of it.
-
-    Where moments are noise anyway, popularity and means serve recipients best. The first query has
-    the same noise in both cases, and so has the total.
+def are_few(n_users: float, sigmas: Mapping[str, float]) -> bool:
+    """Return whether users are few for the noise; never if there is none.
 
     >>> sigmas = {name: share**-0.5 for name, share in SHARES.items()}  # their mu is 1
-    >>> for n_users in 1_000, 100:
-    ...     noise = few_sigmas(n_users, sigmas)
-    ...     print(round(noise["item sums"], 2), round(noise["moments"], 2))
-    1.83 1.22
-    1.29 1.65
+    >>> are_few(100, sigmas), are_few(1_000, sigmas), are_few(100, dict.fromkeys(SHARES, 0.0))
+    (True, False, False)
     """
     if not all(sigmas.values()):
-        return sigmas  # exact sums
-    if n_users * math.sqrt(math.fsum(sigma**-2 for sigma in sigmas.values())) >= FEW:
-        return sigmas
-    both = "item sums", "moments"
-    total = math.fsum(sigmas[name] ** -2 for name in both)
-    each = total / math.fsum(SHARES_OF_FEW[name] for name in both)
-    return {**sigmas, **{name: (each * SHARES_OF_FEW[name]) ** -0.5 for name in both}}
+        return False
+    return n_users * math.sqrt(math.fsum(sigma**-2 for sigma in sigmas.values())) < FEW
 
 
 def measure(
@@ -514,9 +511,10 @@ def measure(
 ) -> NoisySums:
     """Make all queries on ratings but the one on fitted embeddings, once each."""
     n_users, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
-    sigmas = few_sigmas(n_users, sigmas)
-    mechanism.split_again(sigmas)
-    reject_hopeless(n_users, public, sigmas["item sums"], WHICH)
+    # A plan averages moments of several releases, so all are centred.
+    is_centred = public.is_planned or not are_few(n_users, sigmas)
+    count_share = COUNT_SHARE if is_centred else COUNT_SHARE_OF_FEW
+    reject_hopeless(n_users, public, sigmas["item sums"], math.sqrt(count_share))
     levels = rating_levels(ratings.scale)
     what, grid = WHAT["rating levels"], sum_grid(sigmas["rating levels"])
     exact = added_up(ratings, level_sums, levels, grid)
@@ -524,13 +522,16 @@ def measure(
     spread_of_users = _spread_of_users(ratings, mechanism, n_users, sigmas["user means"])
     centre, spread = _centre(shares, levels, ratings.scale)
     items, of_items = _items(
-        ratings, mechanism, public, sigmas["item sums"], (centre, spread), n_users
+        ratings, mechanism, public, sigmas["item sums"], (centre, spread, count_share), n_users
     )
     picked = pick_released(
         items.popularity, items.popularity_noise, n_users, is_catalogue=public.is_catalogue
     )
     kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT, is_catalogue=public.is_catalogue)
-    noisy = ask_moments(ratings, mechanism, picked, items.popularity, sigmas, WHAT)
+    what = WHAT if is_centred else WHAT_OF_FEW
+    noisy = ask_moments(
+        ratings, mechanism, picked, items.popularity, sigmas, what, is_centred=is_centred
+    )
     averages = _average_moments(noisy, sigmas["moments"], picked, n_users, public)
     return NoisySums(
         n_users=n_users,
@@ -548,6 +549,7 @@ def measure(
         kinds=kinds,
         features=public.features_of(picked.released),
         means=_kept_means(of_items, averages, picked, public),
+        is_centred=is_centred,
     )
 
 
@@ -575,15 +577,16 @@ def _items(
     mechanism: QueriedItems,
     public: Public,
     sigma: float,
-    usual: tuple[float, float],
+    usual: tuple[float, float, float],
     n_users: float,
 ) -> tuple[ItemSums, tuple[Numbers, Numbers]]:
     """Return noisy sums of all items, 0 if they may not be released, and their means."""
-    centre, spread = usual
+    centre, spread, count_share = usual
     what, grid = WHAT["item sums"], sum_grid(sigma)
-    exact = added_up(ratings, item_sums, centre, spread, grid)
+    exact = added_up(ratings, item_sums, centre, spread, grid, count_share)
     if public.is_catalogue:
-        known = ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
+        noisy = mechanism.measure("item sums", what, exact, grid)
+        known = ItemSums.of(noisy, spread, sigma, count_share)
         new = np.column_stack([known.popularity, known.off_centre]) / n_users
         noise = np.array([known.popularity_noise, known.off_noise]) / n_users
         means = average_items(new, noise**2, public.earlier)
@@ -596,8 +599,8 @@ def _items(
         *("item sums", what, exact, grid),
         delta=public.threshold_delta,
         most_items=public.most_items,
-        weight=WHICH,
+        weight=math.sqrt(count_share),
     )
     noisy = np.zeros(exact.shape)
     noisy[named] = sums
-    return ItemSums.of(noisy, spread, sigma), (noisy, np.zeros(2))
+    return ItemSums.of(noisy, spread, sigma, count_share), (noisy, np.zeros(2))
