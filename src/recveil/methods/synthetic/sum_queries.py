@@ -528,9 +528,9 @@ def measure(
         items.popularity, items.popularity_noise, n_users, is_catalogue=public.is_catalogue
     )
     kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT, is_catalogue=public.is_catalogue)
-    what = WHAT if is_centred else WHAT_OF_FEW
+    words = WHAT if is_centred else WHAT_OF_FEW
     noisy = ask_moments(
-        ratings, mechanism, picked, items.popularity, sigmas, what, is_centred=is_centred
+        ratings, mechanism, picked, items.popularity, sigmas, words, is_centred=is_centred
     )
     averages = _average_moments(noisy, sigmas["moments"], picked, n_users, public)
     return NoisySums(
