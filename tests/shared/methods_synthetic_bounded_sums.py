@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from recveil.methods.synthetic.bounded_sums import (
     PopularDirection,
+    direction_of,
     embedding_grid,
     item_sums,
     level_sums,
@@ -77,9 +78,9 @@ def sums_of(users, scale, centre=CENTRE, spread=SPREAD, n_items=N_ITEMS):
 
 def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):
     edges = activity_edges(ratings.n_items)
-    popular = PopularDirection.of(POPULARITY[chosen % N_ITEMS], GRID)
+    popular = PopularDirection.of(direction_of(POPULARITY[chosen % N_ITEMS]), GRID)
     upper = moments(ratings, chosen, popular, ratings.scale.liked_from, GRID)
-    uncentred = PopularDirection.along(np.zeros(chosen.size), GRID)
+    uncentred = PopularDirection.of(np.zeros(chosen.size), GRID)
     own = moments(ratings, chosen, uncentred, ratings.scale.liked_from, GRID)
     return {
         "users by user count": (users_by_activity(ratings, edges), 1),

@@ -13,7 +13,7 @@ from recveil.spark.session import spark_errors_translated
 from recveil.spark.users import QueriedItemSums, _gathered, distribute_users
 
 GRID = 2.0**-14
-POPULAR = bounded_sums.PopularDirection.of(np.arange(40.0), GRID)
+POPULAR = bounded_sums.PopularDirection.of(bounded_sums.direction_of(np.arange(40.0)), GRID)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from recveil.methods.synthetic.bounded_sums import (
     SPREAD_SHARE,
     ItemSums,
     PopularDirection,
+    direction_of,
     embedding_grid,
     item_sums,
     level_sums,
@@ -136,7 +137,7 @@ def slow_moments(users, chosen, popularity):
 
 def stated_moments(users, chosen, popularity=None, n_items=N_ITEMS, grid=GRID):
     popularity = POPULARITY[chosen] if popularity is None else np.asarray(popularity, float)
-    popular = PopularDirection.of(popularity, grid)
+    popular = PopularDirection.of(direction_of(popularity), grid)
     ratings = users if isinstance(users, Ratings) else table(users, n_items=n_items)
     return moments(ratings, chosen, popular, 4.0, grid) * grid**2
 
@@ -199,7 +200,7 @@ class TestByHand:
 
     def test_moments_of_two_users_that_are_not_centred(self):
         """Ann likes the first item and rates the second: (1, 0.4) over the root of 1.16."""
-        popular = PopularDirection.along(np.zeros(2), GRID)
+        popular = PopularDirection.of(np.zeros(2), GRID)
         users = table([{0: 5, 1: 2}, {1: 4}], n_items=2)
         result = moments(users, np.arange(2), popular, 4.0, GRID) * GRID**2
         expected = np.array([[1, 0.4], [0, 0.16]]) / 1.16 + [[0, 0], [0, 1]]
@@ -312,6 +313,6 @@ class TestGrid:
                 spread_sums(ratings, grid),
             ]
             assert all(square(of) <= round(1 / grid) ** 2 for of in sums)
-            popular = PopularDirection.of(POPULARITY, grid)
+            popular = PopularDirection.of(direction_of(POPULARITY), grid)
             upper = moments(ratings, np.arange(N_ITEMS), popular, 4.0, grid)
             assert square(upper) + square(np.triu(upper, 1)) <= round(1 / grid) ** 4

@@ -10,6 +10,7 @@ from recveil.datasets import make_ratings
 from recveil.methods.synthetic.bounded_sums import (
     FINE,
     PopularDirection,
+    direction_of,
     embedding_grid,
     kind_sums,
     like_sums,
@@ -69,7 +70,7 @@ class TestByHand:
         kinds = kind_sums(self.USERS, np.array([0, 0, 1, 1]), 3) * FINE
         assert kinds == pytest.approx([2.5, 0.5, 0])
         # If c alone is popular, Ben's and Cy's embeddings are (1, 1, 0) over the root of 2.
-        popular = PopularDirection.of(np.array([0.0, 0.0, 1.0]), GRID)
+        popular = PopularDirection.of(direction_of(np.array([0.0, 0.0, 1.0])), GRID)
         found = moments(self.USERS, np.arange(3), popular, LIKES.liked_from, GRID) * GRID**2
         assert found[:2, :2].ravel() == pytest.approx([2, 1, 0, 1], abs=1e-3)
         assert found[:, 2] == pytest.approx([0, 0, 0], abs=0.02)
@@ -110,7 +111,7 @@ class TestOneUser:
     @given(all_users, st.sets(st.integers(0, N_ITEMS - 1), min_size=1))
     def test_moves_moments_by_1_at_most(self, others, one_user):
         chosen = np.array([5, 0, 3, 1])
-        popular = PopularDirection.of(np.array([1.0, 2.0, 0.0, 7.0]), GRID)
+        popular = PopularDirection.of(direction_of(np.array([1.0, 2.0, 0.0, 7.0])), GRID)
         within, without = (
             moments(table(all_users), chosen, popular, LIKES.liked_from, GRID)
             for all_users in ([*others, one_user], others)

@@ -175,13 +175,8 @@ class PopularDirection(NamedTuple):
     steps: Whole
 
     @classmethod
-    def of(cls, popularity: NDArray[np.float64], grid: float) -> "PopularDirection":
-        """Return the direction of the chosen items' popularity: public, or from noisy sums."""
-        return cls.along(direction_of(popularity), grid)
-
-    @classmethod
-    def along(cls, direction: NDArray[np.float64], grid: float) -> "PopularDirection":
-        """Return a direction of length 1, or 0: then vectors are not centred."""
+    def of(cls, direction: NDArray[np.float64], grid: float) -> "PopularDirection":
+        """Return a direction (`centre_of_vectors`), which is public, or from noisy sums."""
         multiples = np.linspace(0, _MOST_POPULAR, _MULTIPLES)
         return cls(direction, np.rint(np.outer(-multiples, direction) / grid).astype(np.int64))
 

@@ -394,7 +394,7 @@ def ask_moments(
     """Return noisy moments of users' vectors on chosen items."""
     grid = embedding_grid(sigmas["moments"])
     centre = centre_of_vectors(popularity[picked.chosen], is_centred=is_centred)
-    popular = PopularDirection.along(centre, grid)
+    popular = PopularDirection.of(centre, grid)
     sums = added_up(ratings, moments, picked.chosen, popular, ratings.scale.liked_from, grid)
     return mechanism.measure_symmetric("moments", words["moments"], sums, grid**2)
 
