@@ -144,12 +144,13 @@ def test_the_private_folder_has_what_was_dropped_and_kept(tmp_path):
 
 def test_a_nearly_empty_release_with_epsilon_is_made_since_its_queries_are_spent(tmp_path):
     """What the run spent would be lost."""
-    users = np.arange(300)
+    users = np.arange(3_000)
+    # Three items with 1,000 raters are above the noise; 400 with 7 or 8 are not.
     table = Ratings.from_columns(
-        np.tile(users, 2), np.concatenate([users % 40, 100 + users % 3]), np.tile([1, 5], 300)
+        np.tile(users, 2), np.concatenate([users % 400, 1_000 + users % 3]), np.tile([1, 5], 3_000)
     ).with_scale(RatingScale(1, 5, 1))
     with pytest.warns(CoverageWarning):
-        made = anonymize(table, tmp_path / "out", epsilon=1.0, item_catalog="as-rated")
+        made = anonymize(table, tmp_path / "out", epsilon=1.0)
     assert made.summary.coverage.is_nearly_empty
     assert made.verification.holds
 
