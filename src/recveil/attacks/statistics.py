@@ -99,7 +99,10 @@ def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.9
 
 
 def true_positive_rate(
-    scores: NDArray[np.float64], inside: NDArray[np.bool_], mistaken: float
+    scores: NDArray[np.float64],
+    inside: NDArray[np.bool_],
+    mistaken: float,
+    confidence: float = 0.95,
 ) -> Interval:
     """Return members above all but the share `mistaken` of nonmembers, clustered by row.
 
@@ -115,7 +118,7 @@ def true_positive_rate(
         n_above = min(max(int(share * others.size), 0), others.size - 1)
         able = of.sum(axis=1) > 0
         is_above = (scores > others[-1 - n_above]) & of
-        return ratio_interval(is_above.sum(axis=1)[able], of.sum(axis=1)[able])
+        return ratio_interval(is_above.sum(axis=1)[able], of.sum(axis=1)[able], confidence)
 
     if not (others.size and inside.any()):
         return ratio_interval([], [])

@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,6 @@ _BLOCK_CELLS = 1 << 25
 Predict: TypeAlias = Callable[[TrainingTable, UserRows], Numbers]
 # Learns from the first table, and returns lists of item ids for the users of the second.
 Recommend: TypeAlias = Callable[[Ratings, Ratings, int], Sequence[Sequence[Any]]]
-Newcomers: TypeAlias = Literal["popular", "history"]
 
 
 def _ease(strength: float, form: Any) -> Predict:
@@ -198,13 +198,17 @@ class AuditedRecommender(Documented):
         Most items of a list; 0 for a model.
     shadows : int
     by_newcomers : dict
-        Membership inference, by what the adversary assumes about users whom the recommender did
-        not learn from: that they get popular items ("popular"), or a list for their history
-        ("history"). For a model: "history" alone. Each names its strongest attack.
+        Membership inference, by what shadows give users whom they did not learn from: popular items
+        ("popular"), those that the user did not rate ("unrated"), or a list for the user's history
+        ("history"); with `recommender`, the first two are hypothetical. For a model: "history".
     new_items : InferredItems or None
         What similar items of two days reveal.
     n_unlisted : int
         Users of the tables without a list.
+    n_unknown : int
+        Items of the lists or the model that are in no table; they are left out.
+    order : {"rank", "score", ""}
+        Whether the lists were read by rank, 1 first, or by score, the highest first.
     seed : int
     """
 
@@ -220,13 +224,21 @@ class AuditedRecommender(Documented):
     by_newcomers: dict[str, RecommenderInference]
     new_items: InferredItems | None
     n_unlisted: int
+    n_unknown: int
+    order: Literal["rank", "score", ""]
     seed: int
 
     @property
+    def main(self) -> str | None:
+        """The game with the largest AUC that is not hypothetical; None for similar items."""
+        real = [name for name in self.by_newcomers if self.is_observed or name == "history"]
+        areas = {name: self.by_newcomers[name].inferred.auc.ranked for name in real}
+        return max(areas, key=lambda name: areas[name], default=None)
+
+    @property
     def strongest(self) -> Interval | None:
-        """The largest AUC, 1 - AUC if reversed; None without membership inference."""
-        areas = [found.risk for found in self.by_newcomers.values()]
-        return max(areas, key=lambda auc: auc.ranked, default=None)
+        """The AUC of `main`; None without membership inference."""
+        return None if self.main is None else self.by_newcomers[self.main].inferred.auc
 
 
 def audit_lists(
@@ -448,26 +460,33 @@ class _ShadowLists(NamedTuple):
 
     personal: Lists
     newcomers: Lists
+    unrated: Lists
     popular: Lists
 
-    def game(self, newcomers: str, inside: Flags) -> Lists:
+    def games(self, inside: Flags) -> dict[str, Lists]:
         """Return the lists that targets are shown, shape (n_shadows, n_targets, n)."""
-        if newcomers == "history":
-            return self.personal
-        return np.where(inside.T[:, :, None], self.personal, self.newcomers[:, None, :])
+        is_in = inside.T[:, :, None]
+        return {
+            "popular": np.where(is_in, self.personal, self.newcomers[:, None, :]),
+            "unrated": np.where(is_in, self.personal, self.unrated),
+            "history": self.personal,
+        }
 
 
 def _shadow_lists(
     ratings: Ratings,
     shadows: _Shadows,
     recommend: Callable[[Ratings], tuple[Lists, Lists]],
+    rows: UserRows,
     length: int,
 ) -> _ShadowLists:
+    made = []
     # After an error of the recommender, progress ends at once, not when its traceback is freed.
     with closing(shadows.tables(ratings)) as halves:
-        made = [(*recommend(half), _most_popular(half.support, length)) for half in halves]
-    personal, newcomers, popular = (np.stack([each[part] for each in made]) for part in range(3))
-    return _ShadowLists(personal, newcomers, popular)
+        for half in halves:
+            unrated = _lists(_popularity, TrainingTable.from_ratings(half), rows, length)
+            made.append((*recommend(half), unrated, _most_popular(half.support, length)))
+    return _ShadowLists(*(np.stack([each[part] for each in made]) for part in range(4)))
 
 
 def _served(
@@ -609,15 +628,10 @@ def _audit_live(request: ListsRequest, ratings: Ratings) -> AuditedRecommender:
             )
         name = called if isinstance(called, str) else getattr(called, "__name__", "the function")
         recommend = _called(name, function, only(ratings, targets), length)
-    lists = _shadow_lists(ratings, shadows, recommend, length)
+    lists = _shadow_lists(ratings, shadows, recommend, rows, length)
     inside, about = shadows.inside[targets], _targets(ratings, rows)
     control = shuffle_membership(inside, request.seed), None
-    found = {
-        newcomers: infer_from_lists(
-            lists.game(newcomers, inside), inside, about, lists.popular, control
-        )
-        for newcomers in ("popular", "history")
-    }
+    found = infer_from_lists(lists.games(inside), inside, about, lists.popular, control)
     return _result(request, "lists", name, ratings, targets.size, found, length=length)
 
 
@@ -625,39 +639,42 @@ def _audit_published(
     request: ListsRequest, ratings: Ratings, is_member: Flags
 ) -> AuditedRecommender:
     """Attack published lists with shadows of the recommender whose lists are most like them."""
-    published, n_unlisted = _read_lists(request.lists, ratings)
+    read = _read_lists(request.lists, ratings)
+    published = read.lists
     targets, members = _choose(published[:, 0] >= 0, is_member, request.seed)
     rows, observed = _rows_of(ratings, targets), published[targets]
     length = observed.shape[1]
     shadows = _Shadows.draw(ratings.n_users, request.shadows, request.seed)
     half = shadows.first(ratings)
+    # Some users may get popular items: it counts how alike the lists of the others are.
+    plain = np.maximum(
+        _overlaps(_lists(_popularity, half, rows, length), observed),
+        _overlaps(np.tile(_most_popular(half.support, length), (targets.size, 1)), observed),
+    )
     nearness = {
-        name: _overlap(_lists(predict, half, rows, length), observed)
+        name: np.maximum(plain, _overlaps(_lists(predict, half, rows, length), observed)).mean()
         for name, predict in _VARIANTS.items()
     }
     name = max(nearness, key=lambda each: nearness[each])
-    lists = _shadow_lists(ratings, shadows, _served(_VARIANTS[name], rows, length), length)
+    lists = _shadow_lists(ratings, shadows, _served(_VARIANTS[name], rows, length), rows, length)
     inside, about = shadows.inside[targets], _targets(ratings, rows)
     control = _control(inside, members, request.seed)
-    found = {
-        newcomers: infer_from_lists(
-            *(lists.game(newcomers, inside), inside, about, lists.popular, control),
-            (observed, members),
-        )
-        for newcomers in ("popular", "history")
-    }
-    return _result(
-        *(request, "lists", name, ratings, targets.size, found),
-        members=members,
+    found = infer_from_lists(
+        *(lists.games(inside), inside, about, lists.popular, control), (observed, members)
+    )
+    return replace(
+        _result(request, "lists", name, ratings, targets.size, found, members=members),
         length=length,
-        n_unlisted=n_unlisted,
+        n_unlisted=int((published[:, 0] < 0).sum()),
+        n_unknown=read.n_unknown,
+        order=read.order,
     )
 
 
-def _overlap(lists: Lists, others: Lists) -> float:
-    """Return the mean number of items that two lists of each user share."""
+def _overlaps(lists: Lists, others: Lists) -> Numbers:
+    """Return the number of items that two lists of each user share."""
     shared = (lists[:, :, None] == others[:, None, :]) & (others[:, None, :] >= 0)
-    return float(shared.any(axis=1).sum(axis=1).mean())
+    return np.asarray(shared.any(axis=1).sum(axis=1), np.float64)
 
 
 def _control(inside: Flags, members: Flags, seed: int) -> tuple[Flags, Flags]:
@@ -702,11 +719,22 @@ def _remedied(columns: str) -> Iterator[None]:
             "column.ambiguous": f"name the columns {columns} in the file",
         }.get(error.code, "correct or delete such rows in the file")
         what = text.partition("; ")[0].partition(". Keep")[0]
+        what = what.replace("a user rates an item once", "a list has an item once")
         raise RecveilError(f"{what}; {remedy}", code=error.code) from error
 
 
-def _read_lists(source: Any, ratings: Ratings) -> tuple[Lists, int]:
-    """Return the list of each user, empty without one, and how many users have none."""
+@brief
+class _PublishedLists(NamedTuple):
+    """The list of each user, empty without one."""
+
+    lists: Lists
+    # Listed items that are in no table
+    n_unknown: int
+    order: Literal["rank", "score"]
+
+
+def _read_lists(source: Any, ratings: Ratings) -> _PublishedLists:
+    """Read the list of each user."""
     with _remedied("user, item, and rank or score"):
         try:
             read = understand(source, times=False, rating="rank")
@@ -723,7 +751,7 @@ def _read_lists(source: Any, ratings: Ratings) -> tuple[Lists, int]:
             f"in lists (--lists), in columns user, item and rank",
             code="release.mismatch",
         )
-    order = _ranked(found)
+    order, is_ranked = _ranked(found)
     length = int(found.activity.max())
     lists = np.full((ratings.n_users, length), -1, np.int64)
     for row, user in enumerate(users):
@@ -731,33 +759,37 @@ def _read_lists(source: Any, ratings: Ratings) -> tuple[Lists, int]:
             listed = items[found.indices[order[found.indptr[row] : found.indptr[row + 1]]]]
             listed = listed[listed >= 0]
             lists[user, : listed.size] = listed
-    return lists, int((lists[:, 0] < 0).sum())
+    return _PublishedLists(lists, int((items < 0).sum()), "rank" if is_ranked else "score")
 
 
-def _ranked(found: Ratings) -> NDArray[np.int64]:
-    """Return the order of cells, by user and rank; numbers other than 1, 2, ... are scores."""
+def _ranked(found: Ratings) -> tuple[NDArray[np.int64], bool]:
+    """Order cells by user and rank, and return whether numbers are ranks 1, 2, ..., not scores."""
     rows, values = found.user_positions(), found.values.astype(np.float64)
     order = np.lexsort((values, rows))
     ranks = np.arange(values.size) - np.repeat(found.indptr[:-1], found.activity) + 1
     is_ranked = found.is_unary or bool((values[order] == ranks).all())
-    return order if is_ranked else np.lexsort((-values, rows))
+    return order if is_ranked else np.lexsort((-values, rows)), is_ranked
+
+
+def _load_arrays(model: str | PathLike[str]) -> dict[str, NDArray[Any]]:
+    try:
+        with Path(model).open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.ndarray):
+                return dict(archive)
+        cause: Exception | None = None
+    except (ValueError, OSError, EOFError, BadZipFile) as error:
+        cause = error
+    raise RecveilError(
+        f"model (--model) {Path(model).name}: not a file of numpy.savez with plain arrays; "
+        f"save items, as numbers or text, and factors or similarities",
+        code="input.not-found" if isinstance(cause, FileNotFoundError) else "input.unknown-format",
+    ) from cause
 
 
 def _read_model(model: Any, items: NDArray[Any]) -> tuple[str, Numbers, NDArray[np.int64]]:
     """Return the kind of a model, its numbers, and the positions of its items in the table."""
-    try:
-        if isinstance(model, Mapping):
-            arrays = dict(model)
-        else:
-            with np.load(model, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError) as error:
-        is_missing = isinstance(error, FileNotFoundError)
-        raise RecveilError(
-            f"model (--model) {Path(model).name}: not a file of numpy.savez with plain arrays; "
-            f"save items, as numbers or text, and factors or similarities",
-            code="input.not-found" if is_missing else "input.unknown-format",
-        ) from error
+    arrays = dict(model) if isinstance(model, Mapping) else _load_arrays(model)
     kinds = [name for name in ("factors", "similarities") if name in arrays]
     if "items" not in arrays or len(kinds) != 1:
         raise RecveilError(
@@ -783,11 +815,20 @@ def _read_model(model: Any, items: NDArray[Any]) -> tuple[str, Numbers, NDArray[
             f"model (--model): {kinds[0]} are all zero; save those of the trained recommender",
             code="argument.value",
         )
+    is_finite = np.isfinite(numbers)
+    if not is_finite.all():
+        row = int(np.argmin(is_finite.all(axis=1)))
+        bad = numbers[row][~is_finite[row]][0]
+        raise RecveilError(
+            f"model (--model): {kinds[0]} of item {quoted(str(ids[row]))} have {bad:g}; expected "
+            f"finite numbers; correct or leave out such items",
+            code="argument.value",
+        )
     places = _places(ids, items)
-    if (places >= 0).sum() < 2 or not np.isfinite(numbers).all():
+    if (places >= 0).sum() < 2:
         raise RecveilError(
             f"model (--model): {int((places >= 0).sum())} of its {ids.size} items are in the "
-            f"tables; expected their ids, and finite numbers",
+            f"tables; expected the tables' item ids",
             code="release.mismatch",
         )
     if ids.size > _MOST_MODELLED:
@@ -803,6 +844,7 @@ def _audit_model(request: ListsRequest, ratings: Ratings, is_member: Flags) -> A
     """Attack a model with shadows of the model that is most like it."""
     kind, numbers, places = _read_model(request.model, ratings.items)
     kept = np.flatnonzero(places >= 0)
+    n_unknown = places.size - kept.size
     numbers, places = numbers[kept], places[kept]
     numbers = numbers[:, kept] if kind == "similarities" else numbers
     targets, members = _choose(ratings.activity > 0, is_member, request.seed)
@@ -835,10 +877,12 @@ def _audit_model(request: ListsRequest, ratings: Ratings, is_member: Flags) -> A
         *(scores, inside, _control(inside, members, request.seed)),
         (score(numbers, histories), members),
         direct,
+        np.diff(histories["rated"].indptr),
     )
-    return _result(
+    result = _result(
         *(request, "model", name, ratings, targets.size, {"history": found}), members=members
     )
+    return replace(result, n_unknown=n_unknown)
 
 
 ModelMaker: TypeAlias = Callable[[TrainingTable, NDArray[np.int64]], Numbers]
@@ -923,7 +967,6 @@ def _result(
     *,
     members: Flags | None = None,
     length: int = 0,
-    n_unlisted: int = 0,
 ) -> AuditedRecommender:
     return AuditedRecommender(
         published=published,
@@ -937,7 +980,9 @@ def _result(
         shadows=request.shadows,
         by_newcomers=found,
         new_items=None,
-        n_unlisted=n_unlisted,
+        n_unlisted=0,
+        n_unknown=0,
+        order="",
         seed=request.seed,
     )
 
@@ -966,6 +1011,8 @@ def _audit_similar(request: ListsRequest, table: Reading) -> AuditedRecommender:
         by_newcomers={},
         new_items=found,
         n_unlisted=0,
+        n_unknown=0,
+        order="",
         seed=request.seed,
     )
 
@@ -991,7 +1038,7 @@ def _read_similar(source: Any, items: NDArray[Any]) -> SimilarItems:
         read = understand(source, times=False, user=names[0], item=names[1], rating=names[2])
     found = read.ratings
     rows, columns = _places(found.users, items), _places(found.items, items)
-    order = _ranked(found)
+    order, _ = _ranked(found)
     ranks = np.empty(order.size, np.int64)
     ranks[order] = np.arange(order.size) - np.repeat(found.indptr[:-1], found.activity) + 1
     of_rows, of_columns = rows[found.user_positions()], columns[found.indices]

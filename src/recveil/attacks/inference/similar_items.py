@@ -21,6 +21,8 @@ Numbers = NDArray[np.float64]
 _MOST_TARGETS = 1_000
 # An item is inferred if it rises in the lists of this share of the known items, and of two.
 _SHARE, _LEAST = 0.5, 2
+# The intervals of two figures together have 95% confidence, as the headline is the stronger one.
+_CONFIDENCE = 0.975
 # An item rises in a list if it overtakes so many others.
 _OVERTAKEN = 2
 
@@ -67,6 +69,13 @@ class InferredItems(NamedTuple):
     # The baseline: as many guesses of the items that rise in most lists
     baseline: Interval
     first_baseline: Interval
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the strongest guess, of both figures, exceeds its control and baseline more."""
+        first = self.first.low - max(self.first_control.high, self.first_baseline.high)
+        every = self.precision.low - max(self.control.high, self.baseline.high)
+        return self.precision.trials == 0 or first >= every
 
 
 def rises(before: SimilarItems, after: SimilarItems) -> sparse.csr_array:
@@ -201,7 +210,7 @@ def _share(
     sizes = np.array([float(guess.size) for guess in guesses])
     if each_counts:
         right, sizes = right / np.maximum(sizes, 1), np.ones(sizes.size)
-    return ratio_interval(right, sizes)
+    return ratio_interval(right, sizes, _CONFIDENCE)
 
 
 def _recall(guesses: list[NDArray[np.int64]], gained: list[NDArray[np.int32]]) -> Interval:

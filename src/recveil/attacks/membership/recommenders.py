@@ -16,13 +16,12 @@ from recveil.attacks.membership.shadow_models import (
     Numbers,
     Ratios,
     Rows,
+    decide_members,
     decide_observed,
-    infer_members,
-    judge_observed,
+    judge_members,
     likelihood_ratios,
     observed_ratios,
 )
-from recveil.attacks.statistics import Interval, area_under_curve
 from recveil.runtime.safe_repr import brief
 
 # Positions of items, the first first, shape (n_targets, n); -1 where a list is shorter.
@@ -36,6 +35,7 @@ _TOP = 1 / 3
 _LEAST_DAMPING = 1e-6
 # The attack that compares what is published with shadows.
 SHADOWS = "shadow recommenders"
+CENTROIDS = "differences of centroids"
 
 
 @brief
@@ -55,30 +55,31 @@ class Targets(NamedTuple):
         lengths = np.maximum(np.diff(self.histories.indptr), 1)
         return np.asarray(self.histories @ self.embedding) / lengths[:, None]
 
+    def unrated(self, n: int) -> Rows:
+        """Mark the n most popular items that each target did not rate."""
+        n_first = n + int(np.diff(self.histories.indptr).max(initial=0))
+        order = np.argsort(-self.support, kind="stable")[:n_first]
+        is_unrated = self.histories[:, order].toarray() == 0
+        row, column = np.nonzero(is_unrated & (is_unrated.cumsum(axis=1) <= n))
+        cells = np.ones(row.size), (row, order[column])
+        return Rows(sparse.coo_array(cells, shape=self.histories.shape))
+
 
 class RecommenderInference(NamedTuple):
     """How well members of a recommender's training table are distinguished from nonmembers."""
 
+    # Each figure is that of the attack that is strongest by it; its interval, which has no less
+    # than 95% confidence for all attacks together, allows for the choice
     inferred: InferredMembers
-    # The same attack when membership is assigned at random
+    # The same attacks and choice when membership is assigned at random
     control: InferredMembers
     # Differences of centroids alone (Zhang et al. 2021); None for a model
     centroids: InferredMembers | None
-    # The attack on a recommender that shows all users the same popular items; None for a model
+    # The attacks on a recommender that shows all users the same popular items; None for a model
     popular: InferredMembers | None
-    # The strongest attack: with shadows, or a score that needs none. Of what is published, it is
-    # chosen on half of the targets, and measured on the others
+    # The attack with the largest AUC, and that with the largest TPR at 1% FPR
     attack: str
-    # Whether members are separated the other way round: the interval of the AUC is below 0.5
-    is_reversed: bool
-
-    @property
-    def risk(self) -> Interval:
-        """The AUC of an adversary who knows the direction."""
-        auc = self.inferred.auc
-        if not self.is_reversed:
-            return auc
-        return auc._replace(rate=1 - auc.rate, low=1 - auc.high, high=1 - auc.low)
+    attack_at_1: str
 
 
 def _membership(lists: Lists, n_items: int) -> Rows:
@@ -108,25 +109,24 @@ def score_lists(lists: Lists, targets: Targets) -> dict[str, Numbers]:
     products = (known * centroids).sum(axis=1)
     norms = np.linalg.norm(known, axis=1) * np.linalg.norm(centroids, axis=1)
     popular = np.argsort(-targets.support, kind="stable")[: lists.shape[1]]
+    popularity = np.asarray(listed @ np.log1p(targets.support)) / lengths
+    histories = targets.histories
+    own = np.asarray(histories @ np.log1p(targets.support)) / np.maximum(
+        np.diff(histories.indptr), 1
+    )
+
+    def share(marked: Rows) -> Numbers:
+        return np.asarray(listed.multiply(marked).sum(axis=1)).ravel() / lengths
+
     return {
         "cosine of centroids": products / np.maximum(norms, 1e-12),
         "product of centroids": products,
         "distance of centroids": -np.linalg.norm(known - centroids, axis=1),
-        "popularity": -np.asarray(listed @ np.log1p(targets.support)) / lengths,
-        "popular items": -np.asarray(listed[:, popular].sum(axis=1)).ravel() / lengths,
-        "rated items": -np.asarray(listed.multiply(targets.histories).sum(axis=1)).ravel()
-        / lengths,
-    }
-
-
-def score_directly(lists: Lists, targets: Targets) -> dict[str, Numbers]:
-    """Score lists without shadows: recommenders repeat their users' items, or leave them out."""
-    listed = _membership(lists, targets.embedding.shape[0])
-    lengths = np.maximum(np.diff(listed.indptr), 1)
-    rated = np.asarray(listed.multiply(targets.histories).sum(axis=1)).ravel() / lengths
-    return {
-        "share of listed items that the user rated": rated,
-        "share of listed items that the user did not rate": -rated,
+        "popularity of listed items": -popularity,
+        "popularity of listed less own items": own - popularity,
+        "share of popular items": -np.asarray(listed[:, popular].sum(axis=1)).ravel() / lengths,
+        "share of popular unrated items": -share(targets.unrated(lists.shape[1])),
+        "share of rated items": -share(histories),
     }
 
 
@@ -188,9 +188,10 @@ def _evidence(
         last = {name: score[:, n] for name, score in scores.items()}
         ratios = np.concatenate([ratios, observed_ratios(last, of_shadows, inside).values], axis=1)
     everything = _standardized(np.concatenate([ratios, plain, compared, differences], axis=-1), n)
-    direct = {} if observed is None else score_directly(observed, targets)
+    sizes = np.diff(targets.histories.indptr)
+    direct = {name: score[:, n:] for name, score in scores.items() if observed is not None}
     return (
-        _divided(everything, n)._replace(direct=direct),
+        _divided(everything, n)._replace(direct=_without_ties(direct, sizes)),
         _divided(_standardized(differences, n), n),
     )
 
@@ -207,45 +208,80 @@ def _divided(values: Numbers, n: int) -> _Evidence:
     return _Evidence(values[:, :n], values[:, n] if values.shape[1] > n else None)
 
 
-def _infer(
-    evidence: _Evidence, inside: Flags, members: Flags | None
-) -> tuple[InferredMembers, str]:
-    """Infer membership of each shadow from the others, or of the observed recommender."""
+def _without_ties(scores: Mapping[str, Numbers], sizes: NDArray[Any]) -> dict[str, Numbers]:
+    """Rank users of equal scores by their numbers of items; a constant score stays constant.
+
+    >>> _without_ties({"share": np.array([[0.5], [1.0], [1.0]])}, np.array([9, 2, 3]))["share"].T
+    array([[0., 1., 2.]])
+    """
+    ranked = {}
+    for name, score in scores.items():
+        is_constant = bool((score == score[:1]).all())
+        cells = np.column_stack([score.ravel(), np.zeros_like(sizes) if is_constant else sizes])
+        places = np.unique(cells, axis=0, return_inverse=True)[1]
+        ranked[name] = places.reshape(score.shape).astype(np.float64)
+    return ranked
+
+
+def _decide(evidence: _Evidence, inside: Flags, members: Flags | None) -> tuple[Numbers, Flags]:
+    """Return log-odds from shadows, and memberships: of the observed recommender, or of each."""
     if evidence.observed is None or members is None:
-        return infer_members(Ratios((), evidence.shadows), inside), SHADOWS
-    scores = {SHADOWS: decide_observed(evidence.shadows, inside, evidence.observed)}
-    return _strongest({**scores, **evidence.direct}, members)
+        return decide_members(Ratios((), evidence.shadows), inside), inside
+    found = decide_observed(evidence.shadows, inside, evidence.observed)
+    return found[:, None], members[:, None]
 
 
-def _strongest(scores: Mapping[str, Numbers], members: Flags) -> tuple[InferredMembers, str]:
-    """Choose the attack by its AUC on half of the targets, and measure it on the other half."""
-    name, judged = next(iter(scores)), np.ones(members.size, np.bool_)
-    if len(scores) > 1:
-        for group in (members, ~members):
-            judged[group] = np.arange(group.sum()) % 2 == 0
-        areas = {
-            name: area_under_curve(score[~judged & members], score[~judged & ~members]).rate
-            for name, score in scores.items()
-        }
-        name = max(areas, key=lambda each: areas[each])
-    return judge_observed(scores[name][judged], members[judged]), name
+def _infer(
+    parts: Mapping[str, _Evidence], inside: Flags, members: Flags | None, n_games: int = 1
+) -> tuple[InferredMembers, str, str]:
+    """Infer membership by all attacks, and return the largest figures.
+
+    In each of the games, other shadows are attacked with the same direct scores.
+    """
+    scores, judged = {}, inside
+    for name, evidence in parts.items():
+        scores[name], judged = _decide(evidence, inside, members)
+    n_choices = n_games * len(scores)
+    for evidence in parts.values():
+        scores |= evidence.direct
+        n_choices += len(evidence.direct)
+    return _strongest(scores, judged, n_choices)
+
+
+def _strongest(
+    scores: Mapping[str, Numbers], inside: Flags, n_choices: int
+) -> tuple[InferredMembers, str, str]:
+    """Return the largest figures of any score or its reverse, and the names of two attacks.
+
+    The intervals are simultaneous (Bonferroni), as the largest of many figures is large by chance.
+    """
+    judged = {}
+    for name, score in scores.items():
+        judged[name] = judge_members(score, inside, n_choices)
+        judged[f"{name}, reversed"] = judge_members(-score, inside, n_choices)
+    names = [
+        max(judged, key=lambda each: judged[each][place].ranked)  # the first of equal ones
+        for place in range(len(InferredMembers._fields))
+    ]
+    figures = [judged[name][place] for place, name in enumerate(names)]
+    return InferredMembers(*figures), names[0], names[1]
 
 
 def infer_from_lists(
-    shadows: Lists,
+    games: Mapping[str, Lists],
     inside: Flags,
     targets: Targets,
     popular: Lists,
     control: tuple[Flags, Flags | None],
     observed: tuple[Lists, Flags] | None = None,
-) -> RecommenderInference:
+) -> dict[str, RecommenderInference]:
     """Infer which targets' ratings a recommender learned from, given the list of each.
 
     Parameters
     ----------
-    shadows : ndarray of int64, shape (n_shadows, n_targets, n)
-        Each shadow recommender's list for each target; shadows 2 j and 2 j + 1 learned from
-        complementary halves of the users.
+    games : dict of ndarray of int64, shape (n_shadows, n_targets, n)
+        By what nonmembers get: each shadow recommender's list for each target; shadows 2 j and
+        2 j + 1 learned from complementary halves of the users.
     inside : ndarray of bool, shape (n_targets, n_shadows)
     targets : Targets
     popular : ndarray of int64, shape (n_shadows, n)
@@ -257,18 +293,23 @@ def infer_from_lists(
         the others.
     """
     lists, members = (None, None) if observed is None else observed
-    everything, published = _evidence(shadows, inside, targets, lists)
-    same = np.broadcast_to(popular[:, None, :], shadows.shape)
+    n_games = 1 if observed is None else len(games)
+    same = np.broadcast_to(popular[:, None, :], next(iter(games.values())).shape)
     constant, _ = _evidence(same, inside, targets, None if lists is None else same[0])
-    inferred, attack = _infer(everything, inside, members)
-    return RecommenderInference(
-        inferred,
-        _infer(everything, *control)[0],
-        _infer(published, inside, members)[0],
-        _infer(constant, inside, members)[0],
-        attack,
-        inferred.auc.high < 0.5,
-    )
+    baseline = _infer({SHADOWS: constant}, inside, members, n_games)[0]
+    found = {}
+    for name, shadows in games.items():
+        everything, published = _evidence(shadows, inside, targets, lists)
+        parts = {SHADOWS: everything, CENTROIDS: published}
+        inferred, *attacks = _infer(parts, inside, members, n_games)
+        found[name] = RecommenderInference(
+            inferred,
+            _infer(parts, *control, n_games)[0],
+            _infer({CENTROIDS: published}, inside, members)[0],
+            baseline,
+            *attacks,
+        )
+    return found
 
 
 def score_similarities(weights: Numbers, histories: Mapping[str, Rows]) -> dict[str, Numbers]:
@@ -377,18 +418,19 @@ def infer_from_model(
     control: tuple[Flags, Flags],
     observed: tuple[Mapping[str, Numbers], Flags],
     direct: Mapping[str, Numbers],
+    sizes: NDArray[Any],
 ) -> RecommenderInference:
     """Infer which targets' ratings a model learned from, given scores of each target by each model.
 
     The parameters are those of `infer_from_lists`, with scores, shape (n_targets, n_shadows), and
-    (n_targets,) of the observed model, for lists. Direct scores need no shadows.
+    (n_targets,) of the observed model, for lists. Direct scores need no shadows; `sizes` are the
+    targets' numbers of items.
     """
     scores, members = observed
     last = observed_ratios(scores, shadows, inside).values
     ratios = np.concatenate([likelihood_ratios(shadows, inside).values, last], axis=1)
     n = inside.shape[1]
-    evidence = _divided(_standardized(ratios, n), n)._replace(direct=direct)
-    inferred, attack = _infer(evidence, inside, members)
-    return RecommenderInference(
-        inferred, _infer(evidence, *control)[0], None, None, attack, inferred.auc.high < 0.5
-    )
+    untied = _without_ties({name: score[:, None] for name, score in direct.items()}, sizes)
+    parts = {SHADOWS: _divided(_standardized(ratios, n), n)._replace(direct=untied)}
+    inferred, *attacks = _infer(parts, inside, members)
+    return RecommenderInference(inferred, _infer(parts, *control)[0], None, None, *attacks)

@@ -174,28 +174,30 @@ def decide_members(ratios: Ratios, inside: Flags) -> Numbers:
     return combined
 
 
-def judge_members(combined: Numbers, inside: Flags) -> InferredMembers:
-    """Measure how well log-odds distinguish members from nonmembers."""
+def judge_members(combined: Numbers, inside: Flags, n_choices: int = 1) -> InferredMembers:
+    """Measure how well log-odds distinguish members from nonmembers.
+
+    With so many choices, or their reverses, all intervals together have 95% confidence. One column
+    is one recommender.
+    """
+    sure = 1 - 0.05 / n_choices
+    area = (
+        area_over_clusters(combined, inside, sure)
+        if inside.shape[1] > 1
+        else area_under_curve(combined[inside], combined[~inside], sure)
+    )
+    # A score and its reverse have the same interval of the AUC, but not of the TPR.
+    sure = 1 - 0.05 / (2 * n_choices) if n_choices > 1 else sure
     return InferredMembers(
-        auc=area_over_clusters(combined, inside),
-        tpr_at_1=true_positive_rate(combined, inside, 0.01),
-        tpr_at_5=true_positive_rate(combined, inside, 0.05),
+        auc=area,
+        tpr_at_1=true_positive_rate(combined, inside, 0.01, sure),
+        tpr_at_5=true_positive_rate(combined, inside, 0.05, sure),
     )
 
 
 def decide_observed(ratios: Numbers, inside: Flags, observed: Numbers) -> Numbers:
     """Return log-odds of membership of one more release, shape (n_users, n_features)."""
     return _decisions(ratios, inside, observed[:, None])[:, 0]
-
-
-def judge_observed(scores: Numbers, members: Flags) -> InferredMembers:
-    """Measure how well one score of each user distinguishes members from non-members."""
-    columns, found = scores[:, None], members[:, None]
-    return InferredMembers(
-        auc=area_under_curve(scores[members], scores[~members]),
-        tpr_at_1=true_positive_rate(columns, found, 0.01),
-        tpr_at_5=true_positive_rate(columns, found, 0.05),
-    )
 
 
 def area_of_each_user(combined: Numbers, inside: Flags) -> Numbers:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from recveil.attacks.inference.similar_items import InferredItems
-from recveil.attacks.statistics import Mean
+from recveil.attacks.statistics import Interval, Mean
 from recveil.evaluation.audited_lists import AuditedRecommender
 from recveil.evaluation.fidelity_metrics import Fidelity
 from recveil.evaluation.groups import widest
@@ -363,8 +363,12 @@ def _mean(mean: Mean) -> str:
     return estimate(mean)
 
 
-# What an adversary assumes about lists of users whom the recommender did not learn from.
-_NEWCOMERS = {"popular": "if others get popular items", "history": "if they get their own lists"}
+# What shadows give users whom they did not learn from.
+_NEWCOMERS = {
+    "popular": "if others get popular items",
+    "unrated": "if they get popular items that they did not rate",
+    "history": "if they get their own lists",
+}
 
 
 def show_recommender(audited: AuditedRecommender) -> None:
@@ -373,20 +377,20 @@ def show_recommender(audited: AuditedRecommender) -> None:
     if audited.new_items is not None:
         _show_new_items(audited.new_items)
         return
-    by_newcomers = audited.by_newcomers
-    heads = [_NEWCOMERS[each] for each in by_newcomers] if audited.length else ["from the model"]
-    table = table_of("membership inference", *heads)
-    attacks = by_newcomers.values()
-    table.add_row("AUC", *(estimate(one.inferred.auc, 2) for one in attacks))
-    table.add_row("strongest attack", *(one.attack for one in attacks))
+    attacks = list(audited.by_newcomers.values())
+    table = table_of("membership inference", *_heads(audited))
+    table.add_row("AUC", *(_area(one.inferred.auc) for one in attacks))
+    table.add_row("its attack", *(one.attack for one in attacks))
     table.add_row("TPR at 1% FPR", *(estimate(one.inferred.tpr_at_1) for one in attacks))
-    table.add_row("control: AUC", *(estimate(one.control.auc, 2) for one in attacks))
+    table.add_row("its attack", *(one.attack_at_1 for one in attacks))
+    table.add_row("control: AUC", *(_area(one.control.auc) for one in attacks))
+    table.add_row("control: TPR at 1% FPR", *(estimate(one.control.tpr_at_1) for one in attacks))
     baselines = {
         "centroids alone: AUC": [one.centroids for one in attacks],
         "popular items for all: AUC": [one.popular for one in attacks],
     }
     for title, found in baselines.items():
-        cells = [estimate(each.auc, 2) for each in found if each is not None]
+        cells = [_area(each.auc) for each in found if each is not None]
         if cells:
             table.add_row(title, *cells)
     Console().print(table)
@@ -403,21 +407,50 @@ def show_recommender(audited: AuditedRecommender) -> None:
     for sentence in dict.fromkeys(of_pairs(each, audited.shadows) for each in areas):
         if sentence:
             echo(sentence)
-    for name, one in by_newcomers.items():
-        if one.is_reversed:
-            where = f" {_NEWCOMERS[name]}" if audited.length else ""
-            echo(
-                f"Members are separated the other way round than by the shadows{where}: an "
-                f"adversary who knows it has AUC {estimate(one.risk, 2)}, not "
-                f"{estimate(one.inferred.auc, 2)}."
-            )
+    echo(
+        "AUC and TPR are the largest of all attacks, and the intervals allow for the choice; the "
+        "control chooses, too, so that it may exceed 0.5."
+    )
+    for note in _notes_of_recommender(audited):
+        echo(note)
+
+
+def _heads(audited: AuditedRecommender) -> list[str]:
+    if not audited.length:
+        return ["from the model"]
+    what = "shadows" if audited.is_observed else "hypothetical"
+    return [
+        _NEWCOMERS[name]
+        if name == "history" and not audited.is_observed
+        else f"{what}: {_NEWCOMERS[name]}"
+        for name in audited.by_newcomers
+    ]
+
+
+def _area(auc: Interval) -> str:
+    """Format an AUC; that of a constant score has no interval."""
+    return estimate(auc, 2) if auc.low < auc.high else f"{auc.rate:.2f} (–)"
+
+
+def _notes_of_recommender(audited: AuditedRecommender) -> Iterator[str]:
+    attacks = audited.by_newcomers.values()
+    figures = [each for one in attacks for each in (one.inferred, one.control, one.centroids)]
+    if any(each is not None and each.auc.low == each.auc.high for each in figures):
+        yield "(–): all users have the same score, which has no interval."
     if audited.is_observed:
-        echo(
-            "The attack is chosen on half of the users, and measured on the others. If no shadow "
-            "is like what was published, a low AUC is no evidence of safety."
+        yield "If no shadow is like what was published, a low AUC is no evidence of safety."
+    if audited.order:
+        yield (
+            "Lists were read by "
+            + {
+                "rank": "rank: 1 is the first.",
+                "score": "score: the highest is the first.",
+            }[audited.order]
         )
+    if audited.n_unknown:
+        yield f"{describe_count(audited.n_unknown, 'item')} of no table: left out."
     if audited.n_unlisted:
-        echo(f"{describe_count(audited.n_unlisted, 'user')} without a list: not scored.")
+        yield f"{describe_count(audited.n_unlisted, 'user')} without a list: not scored."
 
 
 def _show_new_items(found: InferredItems) -> None:
@@ -431,22 +464,36 @@ def _show_new_items(found: InferredItems) -> None:
 
 
 def headline_of_recommender(audited: AuditedRecommender) -> str:
-    """Return the main result in one sentence."""
+    """Return the main result in one or two sentences."""
     if audited.new_items is not None:
-        found = audited.new_items
-        right = estimate(found.first)
-        return (
-            f"An adversary who knows {found.known} earlier items of a user infers a new one from "
-            f"the similar items of two days: the strongest guess is right for {right} of "
-            f"{describe_count(found.n_targets, 'user')}; {estimate(found.first_control)} in the "
-            f"control, new items of another user."
-        )
-    areas = {name: one.risk for name, one in audited.by_newcomers.items()}
-    name = max(areas, key=lambda each: areas[each].ranked)
+        return _headline_of_items(audited.new_items)
+    name = str(audited.main)
+    main = audited.by_newcomers[name]
     what = "the list" if audited.length else "the model"
-    where = f" {_NEWCOMERS[name]}" if audited.length else ""
-    return (
+    where = "" if audited.is_observed else f" {_NEWCOMERS[name]}"
+    sentence = (
         f"An adversary who knows {what} and a user's ratings infers whether the recommender "
-        f"learned from them with AUC {estimate(areas[name], 2)}{where}; 0.5 is a random guess, "
-        f"the control has {estimate(audited.by_newcomers[name].control.auc, 2)}."
+        f"learned from them with AUC {_area(main.inferred.auc)}{where}; 0.5 is a random guess, "
+        f"the control has {_area(main.control.auc)}."
+    )
+    others = {each: one.inferred.auc for each, one in audited.by_newcomers.items() if each != name}
+    highest = max(others, key=lambda each: others[each].ranked, default=name)
+    if audited.is_observed or others[highest].ranked <= main.inferred.auc.ranked:
+        return sentence
+    return f"{sentence} Hypothetically, it is {_area(others[highest])} {_NEWCOMERS[highest]}."
+
+
+def _headline_of_items(found: InferredItems) -> str:
+    right, control, baseline, what = (
+        (found.first, found.first_control, found.first_baseline, "the strongest guess is right for")
+        if found.is_first
+        else (found.precision, found.control, found.baseline, "right are")
+    )
+    of_what = describe_count(found.n_targets, "user")
+    of_what = of_what if found.is_first else f"the items inferred, for {of_what}"
+    return (
+        f"An adversary who knows {found.known} earlier items of a user infers new ones from the "
+        f"similar items of two days: {what} {estimate(right)} of {of_what}; {estimate(control)} in "
+        f"the control, new items of another user, and {estimate(baseline)} by guessing the items "
+        f"that rise most."
     )
