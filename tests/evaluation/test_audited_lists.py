@@ -1,7 +1,6 @@
 """Each attack succeeds on planted data, and finds nothing where there is nothing to find."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,22 +9,25 @@ from sklearn.neural_network import MLPClassifier
 
 import recveil as rv
 from error_assertions import raises
-from recveil.attacks.inference.similar_items import SimilarItems, infer_new_items, rises
+from recveil.attacks.inference.similar_items import (
+    InferredItems,
+    SimilarItems,
+    infer_new_items,
+    rises,
+)
 from recveil.attacks.membership.inference import only
 from recveil.attacks.membership.recommenders import (
-    RecommenderInference,
     Rows,
     Targets,
     _strongest,
     centroid_differences,
     compare_lists,
 )
-from recveil.attacks.membership.shadow_models import InferredMembers
 from recveil.attacks.statistics import Interval, area_under_curve
 from recveil.datasets import make_ratings
 from recveil.evaluation import TrainingTable, UserRows, audit_lists, list_items
 from recveil.evaluation.audited_lists import RECOMMENDERS
-from recveil.report.evaluation.terminal import show_recommender
+from recveil.report.evaluation.terminal import _headline_of_items, show_recommender
 
 USERS, ITEMS = 160, 80
 
@@ -84,12 +86,15 @@ class TestLists:
         if recommender == "svd":  # its factors fit the few users whom it learned from
             assert history.inferred.auc.low > 0.6
             assert history.inferred.auc.rate > history.centroids.auc.rate
-        assert found.strongest == found.by_newcomers["popular"].inferred.auc
+        # What this recommender gives others; that they get popular items is hypothetical.
+        assert found.main == "history"
+        assert found.strongest == history.inferred.auc
 
     def test_the_same_list_for_all_reveals_nothing(self, ratings):
         found = audit_lists(ratings, recommender=same_for_all, shadows=8)
-        for one in found.by_newcomers.values():
-            assert one.inferred.auc.low <= 0.5 <= one.inferred.auc.high
+        for name in ("popular", "history"):
+            auc = found.by_newcomers[name].inferred.auc
+            assert auc.low <= 0.5 <= auc.high
 
     @pytest.mark.parametrize("ranked", ["rank", "score"])
     def test_lists_of_a_file(self, ratings, halves, tmp_path, ranked):
@@ -120,44 +125,96 @@ class TestLists:
                 )
                 lists[row] = [*own[:6], *[-1] * (6 - own[:6].size)]
             frames.append(lists_of(ratings.users, ratings.items, lists))
-        names = [
-            "share of listed items that the user rated",
-            "share of listed items that the user did not rate",
-        ]
-        for frame, name in zip(frames, names, strict=True):
+        for frame in frames:
             found = audit_lists(halves[0], lists=frame, nonmembers=halves[1], shadows=8)
             for one in found.by_newcomers.values():
                 assert one.inferred.auc.low > 0.9
-                assert one.attack in (name, "shadow recommenders")
+                assert one.attack.startswith("share of rated items")
                 assert 0.35 < one.control.auc.rate < 0.65
 
-    def test_random_lists_reveal_nothing(self, ratings, halves):
-        rng = np.random.default_rng(7)
+    @pytest.mark.parametrize("newcomers", ["popular", "unrated"])
+    def test_lists_of_popular_items_reveal_nonmembers(self, ratings, halves, newcomers):
+        """No reported attack is stronger than the one of the headline."""
+        members, others = halves
+        table, rows = TrainingTable.from_ratings(members), UserRows.from_ratings(members)
+        predict = RECOMMENDERS["svd"]["svd on valued, 10 factors"]
+        own = lists_of(members.users, ratings.items, list_items(predict(table, rows), rows, 8))
+        strangers = UserRows.from_ratings(others)
+        if newcomers == "unrated":
+            seen, support = strangers, np.tile(table.support, (others.n_users, 1))
+            popular = list_items(support.astype(float), seen, 8)
+        else:
+            popular = np.tile(np.argsort(-table.support)[:8], (others.n_users, 1))
+        lists = pd.concat([own, lists_of(others.users, ratings.items, popular)])
+        found = audit_lists(members, lists=lists, nonmembers=others, shadows=8)
+        assert found.recommender.startswith("svd")
+        assert found.strongest.low > 0.9
+        assert found.by_newcomers[newcomers].inferred.tpr_at_1.rate > 0.9
+        for one in found.by_newcomers.values():
+            assert one.centroids.auc.rate <= one.inferred.auc.rate <= found.strongest.rate
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_random_lists_reveal_nothing(self, ratings, halves, seed):
+        rng = np.random.default_rng(seed)
         lists = np.stack([rng.permutation(ITEMS)[:6] for _ in ratings.users])
         frame = lists_of(ratings.users, ratings.items, lists)
-        found = audit_lists(halves[0], lists=frame, nonmembers=halves[1], shadows=8)
+        found = audit_lists(halves[0], lists=frame, nonmembers=halves[1], shadows=8, seed=seed)
         for one in found.by_newcomers.values():
             assert one.inferred.auc.low < 0.5 < one.inferred.auc.high
+            assert one.inferred.tpr_at_1.low < 0.01
 
-    def test_an_area_below_a_half_is_a_risk(self, ratings, capsys, monkeypatch):
-        monkeypatch.setenv("COLUMNS", "200")
-        areas = Interval(0.06, 0.03, 0.09, 80)
-        judged = InferredMembers(areas, areas, areas)
-        one = RecommenderInference(judged, judged, None, None, "shadow recommenders", True)
-        assert (round(one.risk.low, 2), round(one.risk.rate, 2)) == (0.91, 0.94)
-        assert one._replace(is_reversed=False).risk == areas
-        found = audit_lists(ratings, recommender="popular", shadows=8)
-        show_recommender(replace(found, by_newcomers={"history": one}))
-        assert "AUC 0.94" in capsys.readouterr().out.partition("\n")[0]
+    @pytest.mark.parametrize("seed", range(5))
+    def test_a_recommender_that_ignores_the_table_reveals_nothing(self, ratings, seed, capsys):
+        """Each user's list is random, and the same from each shadow."""
+        rng = np.random.default_rng(seed)
+        by_user = {user: rng.permutation(ITEMS)[:6] for user in ratings.users.tolist()}
+
+        def recommend(train, histories, n):
+            return [train.items[by_user[user]] for user in histories.users.tolist()]
+
+        found = audit_lists(ratings, recommender=recommend, shadows=8, seed=seed)
+        assert found.strongest.low <= 0.5 <= found.strongest.high
+        show_recommender(found)
+        said = " ".join(capsys.readouterr().out.split())
+        assert "AUC 0.50 (–) if they get their own lists" in said
+        assert "If others got popular items" in said
+        assert "hypothetical" in said
+        assert "all users have the same score" in said
+
+    def test_unread_items_and_the_order_are_stated(self, ratings, halves, capsys):
+        """Of ranks or scores, the name of the column decides, not whether they are 1 to n."""
+        lists = np.tile(np.arange(4), (USERS, 1))
+        frame = lists_of(ratings.users, ratings.items, lists)
+        frame.loc[frame["rank"] == 1, "item"] = 10_000
+        for name in ("rank", "score"):
+            named = frame.rename(columns={"rank": name})
+            found = audit_lists(halves[0], lists=named, nonmembers=halves[1], shadows=8)
+            assert (found.n_unknown, found.order) == (1, name)
+            show_recommender(found)
+            said = capsys.readouterr().out
+            assert "1 item of no table: left out." in said
+            assert f"read by {name}" in said
 
     def test_the_choice_of_an_attack_is_no_evidence(self):
         """The interval of the chosen attack covers 0.5, however many attacks there are."""
         rng, members, covered = np.random.default_rng(0), np.arange(200) < 100, 0
         for _ in range(100):
-            scores = {str(each): rng.normal(size=200) for each in range(8)}
-            auc = _strongest(scores, members)[0].auc
+            scores = {str(each): rng.normal(size=(200, 1)) for each in range(8)}
+            auc = _strongest(scores, members[:, None], len(scores))[0].auc
             covered += auc.low <= 0.5 <= auc.high
         assert covered >= 90
+
+    def test_each_figure_has_its_strongest_attack(self):
+        """One score finds two members for sure, the other most of them, in reverse."""
+        members = np.arange(200)[:, None] < 100
+        rng = np.random.default_rng(0)
+        sure = np.where(np.arange(200) < 20, 9.0, rng.normal(size=200))[:, None]
+        broad = rng.normal(size=(200, 1)) - 1.5 * members
+        broad[100:104] = -9
+        found, *names = _strongest({"sure": sure, "broad": broad}, members, 2)
+        assert names == ["broad (low)", "sure"]
+        assert found.auc.rate > 0.8
+        assert found.tpr_at_1.rate >= 0.2
 
     @pytest.mark.parametrize(
         ("change", "code"),
@@ -304,12 +361,43 @@ class TestModel:
         assert one.attack != "shadow recommenders"
         assert 0.35 < one.control.auc.rate < 0.65
 
-    def test_a_model_of_no_user_reveals_nothing(self, ratings, halves):
-        noise = np.random.default_rng(0).normal(size=(ITEMS, 20))
-        model = {"items": ratings.items, "factors": noise}
-        found = audit_lists(halves[0], model=model, nonmembers=halves[1], shadows=8)
-        auc = found.by_newcomers["history"].inferred.auc
-        assert auc.low < 0.5 < auc.high
+    def test_ties_of_the_most_certain_users_are_broken(self):
+        """Cosines are above 0 for all pairs of a member; so they are for others with few items."""
+        rng = np.random.default_rng(2)
+        users = [(user, item) for user in range(300) for item in rng.permutation(400)[:6]]
+        users += [(user, item) for user in range(150) for item in rng.permutation(400)[:14]]
+        users += [(user, item) for user in range(150, 160) for item in [0, 1]]
+        table = pd.DataFrame(users, columns=["user", "item"]).drop_duplicates()
+        short = table["user"].between(150, 159)
+        table = table[~short | table["item"].isin([0, 1])]
+        members = table[table["user"] < 150]
+        rated = np.zeros((150, 400))
+        rated[members["user"], members["item"]] = 1
+        products = rated.T @ rated
+        np.fill_diagonal(products, 0)
+        products[0, 1] = products[1, 0] = 1
+        found = audit_lists(
+            members,
+            model={"items": np.arange(400), "similarities": products},
+            nonmembers=table[table["user"] >= 150],
+            shadows=8,
+            likes=True,
+        )
+        one = found.by_newcomers["history"]
+        assert one.inferred.auc.low > 0.9
+        assert one.inferred.tpr_at_1.low > 0.5
+        assert one.control.tpr_at_1.low < 0.01
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_a_model_of_no_user_reveals_nothing(self, ratings, halves, models, seed):
+        """Noise, and the model of members with its items shuffled."""
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(ITEMS)
+        for factors in (rng.normal(size=(ITEMS, 20)), models["factors"][order]):
+            model = {"items": ratings.items, "factors": factors}
+            found = audit_lists(halves[0], model=model, nonmembers=halves[1], shadows=8, seed=seed)
+            auc = found.by_newcomers["history"].inferred.auc
+            assert auc.low < 0.5 < auc.high
 
     @pytest.mark.parametrize(
         ("model", "code"),
@@ -320,6 +408,7 @@ class TestModel:
             ({"items": np.array(["?", "!"]), "factors": np.ones((2, 2))}, "release.mismatch"),
             ({"items": np.array([1, 1, 2]), "factors": np.ones((3, 2))}, "id.duplicate"),
             ({"items": np.arange(3), "factors": np.zeros((3, 2))}, "argument.value"),
+            ({"items": np.arange(3), "factors": np.array([[1], [np.nan], [2]])}, "argument.value"),
             ("missing.npz", "input.not-found"),
         ],
     )
@@ -331,6 +420,9 @@ class TestModel:
         np.savez(tmp_path / "model.npz", items=np.array([{}], object), factors=np.ones((1, 1)))
         with raises("input.unknown-format"):
             audit_lists(halves[0], model=tmp_path / "model.npz", nonmembers=halves[1])
+        np.save(tmp_path / "model.npy", np.ones((3, 2)))
+        with raises("input.unknown-format"):
+            audit_lists(halves[0], model=tmp_path / "model.npy", nonmembers=halves[1])
 
 
 def similar(values, n=20):
@@ -377,6 +469,17 @@ class TestSimilarItems:
         assert found.recall.rate > 0.5
         assert found.first_control.rate < 0.2
         assert found.first_baseline.rate < 0.2
+
+    def test_the_headline_is_the_figure_that_distinguishes(self, capsys):
+        """The strongest guess does not exceed its control; all inferred items do."""
+        low, high = Interval(0.05, 0.02, 0.1, 90), Interval(0.3, 0.2, 0.4, 90)
+        found = InferredItems(
+            90, 8, precision=high, recall=low, first=low, control=low, first_control=low,
+            baseline=low, first_baseline=low,
+        )  # fmt: skip
+        assert not found.is_first
+        assert found._replace(precision=low, first=high).is_first
+        assert "right are 30% (20–40) of the items inferred" in _headline_of_items(found)
 
     def test_unchanged_lists_reveal_nothing(self, planted):
         table, before, _ = planted

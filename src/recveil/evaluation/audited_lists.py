@@ -751,7 +751,8 @@ def _read_lists(source: Any, ratings: Ratings) -> _PublishedLists:
             f"in lists (--lists), in columns user, item and rank",
             code="release.mismatch",
         )
-    order, is_ranked = _ranked(found)
+    names = [column.name for column in read.columns if column.role == "rating"]
+    order, is_ranked = _ranked(found, names[0] if names else None)
     length = int(found.activity.max())
     lists = np.full((ratings.n_users, length), -1, np.int64)
     for row, user in enumerate(users):
@@ -762,12 +763,17 @@ def _read_lists(source: Any, ratings: Ratings) -> _PublishedLists:
     return _PublishedLists(lists, int((items < 0).sum()), "rank" if is_ranked else "score")
 
 
-def _ranked(found: Ratings) -> tuple[NDArray[np.int64], bool]:
-    """Order cells by user and rank, and return whether numbers are ranks 1, 2, ..., not scores."""
+def _ranked(found: Ratings, name: str | int | None = None) -> tuple[NDArray[np.int64], bool]:
+    """Order cells by user and rank, and return whether numbers are ranks, not scores.
+
+    A column that is not named has ranks if they are 1, 2, ...
+    """
     rows, values = found.user_positions(), found.values.astype(np.float64)
     order = np.lexsort((values, rows))
     ranks = np.arange(values.size) - np.repeat(found.indptr[:-1], found.activity) + 1
-    is_ranked = found.is_unary or bool((values[order] == ranks).all())
+    is_ranked = found.is_unary or name == "rank"
+    if not is_ranked and not isinstance(name, str):
+        is_ranked = bool((values[order] == ranks).all())
     return order if is_ranked else np.lexsort((-values, rows)), is_ranked
 
 

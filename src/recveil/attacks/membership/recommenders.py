@@ -77,7 +77,8 @@ class RecommenderInference(NamedTuple):
     centroids: InferredMembers | None
     # The attacks on a recommender that shows all users the same popular items; None for a model
     popular: InferredMembers | None
-    # The attack with the largest AUC, and that with the largest TPR at 1% FPR
+    # The attack with the largest AUC, and that with the largest TPR at 1% FPR; "(low)" if members
+    # have the lower scores
     attack: str
     attack_at_1: str
 
@@ -121,12 +122,12 @@ def score_lists(lists: Lists, targets: Targets) -> dict[str, Numbers]:
     return {
         "cosine of centroids": products / np.maximum(norms, 1e-12),
         "product of centroids": products,
-        "distance of centroids": -np.linalg.norm(known - centroids, axis=1),
-        "popularity of listed items": -popularity,
-        "popularity of listed less own items": own - popularity,
-        "share of popular items": -np.asarray(listed[:, popular].sum(axis=1)).ravel() / lengths,
-        "share of popular unrated items": -share(targets.unrated(lists.shape[1])),
-        "share of rated items": -share(histories),
+        "distance of centroids": np.linalg.norm(known - centroids, axis=1),
+        "popularity of listed items": popularity,
+        "popularity of listed less own items": popularity - own,
+        "share of popular items": np.asarray(listed[:, popular].sum(axis=1)).ravel() / lengths,
+        "share of popular unrated items": share(targets.unrated(lists.shape[1])),
+        "share of rated items": share(histories),
     }
 
 
@@ -209,17 +210,22 @@ def _divided(values: Numbers, n: int) -> _Evidence:
 
 
 def _without_ties(scores: Mapping[str, Numbers], sizes: NDArray[Any]) -> dict[str, Numbers]:
-    """Rank users of equal scores by their numbers of items; a constant score stays constant.
+    """Rank users of equal scores by their numbers of items, in both ways; not if all are equal.
 
-    >>> _without_ties({"share": np.array([[0.5], [1.0], [1.0]])}, np.array([9, 2, 3]))["share"].T
-    array([[0., 1., 2.]])
+    >>> ranked = _without_ties({"share": np.array([[0.5], [1.0], [1.0]])}, np.array([9, 2, 3]))
+    >>> {name: score.ravel().tolist() for name, score in ranked.items()}
+    {'share': [0.0, 1.0, 2.0], 'share, few items': [0.0, 2.0, 1.0]}
     """
     ranked = {}
     for name, score in scores.items():
-        is_constant = bool((score == score[:1]).all())
-        cells = np.column_stack([score.ravel(), np.zeros_like(sizes) if is_constant else sizes])
-        places = np.unique(cells, axis=0, return_inverse=True)[1]
-        ranked[name] = places.reshape(score.shape).astype(np.float64)
+        n_distinct = np.unique(score).size
+        orders = {name: sizes, f"{name}, few items": -sizes}
+        if n_distinct in (1, score.size):
+            orders = {name: np.zeros_like(sizes)}
+        for each, order in orders.items():
+            cells = np.column_stack([score.ravel(), order])
+            places = np.unique(cells, axis=0, return_inverse=True)[1]
+            ranked[each] = places.reshape(score.shape).astype(np.float64)
     return ranked
 
 
@@ -258,7 +264,7 @@ def _strongest(
     judged = {}
     for name, score in scores.items():
         judged[name] = judge_members(score, inside, n_choices)
-        judged[f"{name}, reversed"] = judge_members(-score, inside, n_choices)
+        judged[f"{name} (low)"] = judge_members(-score, inside, n_choices)
     names = [
         max(judged, key=lambda each: judged[each][place].ranked)  # the first of equal ones
         for place in range(len(InferredMembers._fields))
@@ -366,7 +372,7 @@ def score_pairs(weights: Numbers, rated: Rows) -> dict[str, Numbers]:
     found[~able] = np.median(found[able], axis=0) if able.any() else 0.0
     names = "share of pairs with a similarity above 0", "mean similarity", "minimum similarity"
     return dict(zip(names, found.T, strict=True)) | {
-        "Mahalanobis distance": -_distances(_solver(weights), rated)
+        "Mahalanobis distance": _distances(_solver(weights), rated)
     }
 
 
@@ -390,7 +396,7 @@ def score_span(factors: Numbers, histories: Mapping[str, Rows]) -> dict[str, Num
     >>> rows = Rows(np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
     >>> scores = score_span(np.array([[1.0], [1.0], [0.0]]), {"rated": rows})
     >>> scores["rated, residual of the projection"].round(2)
-    array([-0.  , -0.75])
+    array([0.  , 0.75])
     """
     basis, factor = _basis(factors), _solver(factors @ factors.T)
     lengths = np.linalg.norm(factors, axis=0)
@@ -400,8 +406,8 @@ def score_span(factors: Numbers, histories: Mapping[str, Rows]) -> dict[str, Num
         squares = np.maximum(np.asarray(rows.multiply(rows).sum(axis=1)).ravel(), 1e-12)
         inside = (np.asarray(rows @ basis) ** 2).sum(axis=1) / squares
         # Residuals below rounding are equal.
-        scores[f"{name}, residual of the projection"] = -np.maximum(1 - inside, 0.0).round(9)
-        scores[f"{name}, Mahalanobis distance"] = -_distances(factor, rows)
+        scores[f"{name}, residual of the projection"] = np.maximum(1 - inside, 0.0).round(9)
+        scores[f"{name}, Mahalanobis distance"] = _distances(factor, rows)
         scores[f"{name}, nearest factor"] = np.abs(rows @ unit).max(axis=1) / np.sqrt(squares)
     return scores
 

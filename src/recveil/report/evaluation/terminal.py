@@ -366,8 +366,13 @@ def _mean(mean: Mean) -> str:
 # What shadows give users whom they did not learn from.
 _NEWCOMERS = {
     "popular": "if others get popular items",
-    "unrated": "if they get popular items that they did not rate",
+    "unrated": "if they get popular items not rated",
     "history": "if they get their own lists",
+}
+# The same, as an assumption.
+_HYPOTHETICAL = {
+    "popular": "If others got popular items",
+    "unrated": "If others got popular items that they did not rate",
 }
 
 
@@ -437,6 +442,10 @@ def _notes_of_recommender(audited: AuditedRecommender) -> Iterator[str]:
     figures = [each for one in attacks for each in (one.inferred, one.control, one.centroids)]
     if any(each is not None and each.auc.low == each.auc.high for each in figures):
         yield "(–): all users have the same score, which has no interval."
+    if any("(low)" in one.attack + one.attack_at_1 for one in attacks):
+        yield "(low): members have the lower scores."
+    if any("few items" in one.attack + one.attack_at_1 for one in attacks):
+        yield "few items: of equal scores, those of users with fewer items are higher."
     if audited.is_observed:
         yield "If no shadow is like what was published, a low AUC is no evidence of safety."
     if audited.order:
@@ -480,7 +489,7 @@ def headline_of_recommender(audited: AuditedRecommender) -> str:
     highest = max(others, key=lambda each: others[each].ranked, default=name)
     if audited.is_observed or others[highest].ranked <= main.inferred.auc.ranked:
         return sentence
-    return f"{sentence} Hypothetically, it is {_area(others[highest])} {_NEWCOMERS[highest]}."
+    return f"{sentence} {_HYPOTHETICAL[highest]}, it would be {_area(others[highest])}."
 
 
 def _headline_of_items(found: InferredItems) -> str:
