@@ -37,6 +37,9 @@ def published_attack(ratings: rv.Ratings, name: str, newcomers: str) -> Interval
         inside = rng.permutation(ratings.n_users) < ratings.n_users // 2
         table = TrainingTable.from_ratings(only(ratings, np.flatnonzero(inside)))
         lists = list_items(predict(table, rows), rows, LENGTH)
+        if newcomers == "unrated":
+            popular = RECOMMENDERS["popular"]["popular"](table, rows)
+            lists[~inside] = list_items(popular, rows, LENGTH)[~inside]
         if newcomers == "popular":
             lists[~inside] = np.argsort(-table.support, kind="stable")[:LENGTH]
         worlds.append((centroid_differences(lists, about), inside))

@@ -240,10 +240,8 @@ def _decide(evidence: _Evidence, inside: Flags, members: Flags | None) -> tuple[
 def _infer(
     parts: Mapping[str, _Evidence], inside: Flags, members: Flags | None, n_games: int = 1
 ) -> tuple[InferredMembers, str, str]:
-    """Infer membership by all attacks, and return the largest figures.
-
-    In each of the games, other shadows are attacked with the same direct scores.
-    """
+    """Infer membership by all attacks, and return the largest figures."""
+    # In each of the games, other shadows are attacked with the same direct scores.
     scores, judged = {}, inside
     for name, evidence in parts.items():
         scores[name], judged = _decide(evidence, inside, members)
@@ -257,10 +255,8 @@ def _infer(
 def _strongest(
     scores: Mapping[str, Numbers], inside: Flags, n_choices: int
 ) -> tuple[InferredMembers, str, str]:
-    """Return the largest figures of any score or its reverse, and the names of two attacks.
-
-    The intervals are simultaneous (Bonferroni), as the largest of many figures is large by chance.
-    """
+    """Return the largest figures of any score or its reverse, and the names of two attacks."""
+    # Simultaneous intervals (Bonferroni), as the largest of many figures is large by chance.
     judged = {}
     for name, score in scores.items():
         judged[name] = judge_members(score, inside, n_choices)
@@ -281,23 +277,12 @@ def infer_from_lists(
     control: tuple[Flags, Flags | None],
     observed: tuple[Lists, Flags] | None = None,
 ) -> dict[str, RecommenderInference]:
-    """Infer which targets' ratings a recommender learned from, given the list of each.
-
-    Parameters
-    ----------
-    games : dict of ndarray of int64, shape (n_shadows, n_targets, n)
-        By what nonmembers get: each shadow recommender's list for each target; shadows 2 j and
-        2 j + 1 learned from complementary halves of the users.
-    inside : ndarray of bool, shape (n_targets, n_shadows)
-    targets : Targets
-    popular : ndarray of int64, shape (n_shadows, n)
-        The most popular items of each half.
-    control : tuple of ndarray of bool
-        Random membership of the shadows, and of the observed recommender.
-    observed : tuple, optional
-        The lists of another recommender, and its members. Without it, each shadow is attacked with
-        the others.
-    """
+    """Infer which targets' ratings a recommender learned from, given the list of each."""
+    # `games`: by what nonmembers get, each shadow's list for each target, shape (n_shadows,
+    # n_targets, n); shadows 2 j and 2 j + 1 learned from complementary halves of the users.
+    # `popular`: the most popular items of each half, shape (n_shadows, n). `control`: random
+    # membership of the shadows, and of the observed recommender. `observed`: the lists of another
+    # recommender, and its members; without it, each shadow is attacked with the others.
     lists, members = (None, None) if observed is None else observed
     n_games = 1 if observed is None else len(games)
     same = np.broadcast_to(popular[:, None, :], next(iter(games.values())).shape)
@@ -426,12 +411,9 @@ def infer_from_model(
     direct: Mapping[str, Numbers],
     sizes: NDArray[Any],
 ) -> RecommenderInference:
-    """Infer which targets' ratings a model learned from, given scores of each target by each model.
-
-    The parameters are those of `infer_from_lists`, with scores, shape (n_targets, n_shadows), and
-    (n_targets,) of the observed model, for lists. Direct scores need no shadows; `sizes` are the
-    targets' numbers of items.
-    """
+    """Infer which targets' ratings a model learned from, given its scores of each target."""
+    # Scores have shape (n_targets, n_shadows), and (n_targets,) of the observed model. Direct
+    # scores need no shadows; `sizes` are the targets' numbers of items.
     scores, members = observed
     last = observed_ratios(scores, shadows, inside).values
     ratios = np.concatenate([likelihood_ratios(shadows, inside).values, last], axis=1)
