@@ -112,7 +112,7 @@ def score_lists(lists: Lists, targets: Targets) -> dict[str, Numbers]:
     popular = np.argsort(-targets.support, kind="stable")[: lists.shape[1]]
     popularity = np.asarray(listed @ np.log1p(targets.support)) / lengths
     histories = targets.histories
-    own = np.asarray(histories @ np.log1p(targets.support)) / np.maximum(
+    rated = np.asarray(histories @ np.log1p(targets.support)) / np.maximum(
         np.diff(histories.indptr), 1
     )
 
@@ -124,7 +124,7 @@ def score_lists(lists: Lists, targets: Targets) -> dict[str, Numbers]:
         "product of centroids": products,
         "distance of centroids": np.linalg.norm(known - centroids, axis=1),
         "popularity of listed items": popularity,
-        "popularity of listed less own items": popularity - own,
+        "popularity of listed less own items": popularity - rated,
         "share of popular items": np.asarray(listed[:, popular].sum(axis=1)).ravel() / lengths,
         "share of popular unrated items": share(targets.unrated(lists.shape[1])),
         "share of rated items": share(histories),
