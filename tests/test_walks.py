@@ -58,4 +58,5 @@ def test_the_pages_of_the_issue_are_there():
         "how-to/cite.md",
         "how-to/forget.md",
         "how-to/dates.md",
+        "how-to/attributes.md",
     } <= set(names_of(PAGES))

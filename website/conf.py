@@ -42,6 +42,7 @@ CHAPTERS = {
             "how-to/postgresql",
             "how-to/monthly",
             "how-to/dates",
+            "how-to/attributes",
             "how-to/forget",
             "how-to/check",
             "how-to/recommender",

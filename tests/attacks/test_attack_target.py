@@ -143,8 +143,8 @@ def test_a_twin_that_names_no_release(small, written, about):
 def test_no_release_at_all(small, tmp_path):
     with raises("release.not-found", "release.json"):
         AttackTarget.from_folder(tmp_path, small)
-    (tmp_path / "release.json").write_text('{"format": "recveil-release-11"}')
-    with raises("release.unknown-format", "recveil-release-11"):
+    (tmp_path / "release.json").write_text('{"format": "recveil-release-12"}')
+    with raises("release.unknown-format", "recveil-release-12"):
         AttackTarget.from_folder(tmp_path, small)
 
 

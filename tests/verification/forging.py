@@ -35,7 +35,7 @@ def complete(folder: Path, name: str) -> None:
             counts["items"] = len({item for one in records for item in one[1]})
         if name.endswith(".csv"):
             number_anew(folder / name, counts["users"])
-        if result["format"] in ("recveil-release-9", "recveil-release-10"):
+        if independent.number_of(result) == 9:
             names = {"labels": "values", "alone": "singletons"}
             counts = {names.get(name, name): count for name, count in counts.items()}
         result["counts"] |= counts
@@ -58,7 +58,7 @@ def state_formulas(result: dict, items: set) -> None:
     found = sorted(item for item in items if isinstance(item, str) and independent.RUN.match(item))
     files = result.pop("files")
     result.pop("formulas", None)
-    if found and result["format"][-1] not in "1234":
+    if found and independent.number_of(result) >= 5:
         result["formulas"] = {"items": len(found), "example": found[0][:40]}
     result["files"] = files
 
@@ -224,7 +224,8 @@ OF_FORM: dict[str, Callable[[dict], object]] = {
     "sets that are true": lambda result: result["diversity"].update(b=True),
     "rows with a point": lambda result: result["diversity"].update(l=1.0),
     "diversity with a note": lambda result: result["diversity"].update(note="ann"),
-    "a format to come": lambda result: result.update(format="recveil-release-11"),
+    "a format to come": lambda result: result.update(format="recveil-release-12"),
+    "the format of attributes": lambda result: result.update(format="recveil-release-11"),
     "the format of dates": lambda result: result.update(format="recveil-release-10"),
     "a format with a name": lambda result: result.update(format="ann-release-3"),
     "another format": lambda result: result.update(format="recveil-release-1"),

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from independent_drawn import kind_of, problems_of_model, problems_of_promise, problems_of_users
-from independent_form import UNSHOWN, in_names_of_8, problems_of_form, short
+from independent_form import UNSHOWN, in_names_of_8, number_of, problems_of_form, short
 from independent_parquet import problems_of_parquet
 from independent_text import columns_of, problems_of_text
 
@@ -109,6 +109,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
     name = next((name for name in names if name in result["files"]), None)
     next_to = ["README.md"] if is_drawn else ["classes.csv", "README.md"]
     next_to += ["items.csv"] if "item_table" in result else []
+    next_to += ["users.csv"] if "user_attributes" in result else []
     if set(result["files"]) != {name, *next_to} or not (folder / name).is_file():
         yield "other files than such a release has"
         return
@@ -138,6 +139,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
         yield from problems_of_users(records, result)
     else:
         yield from problems_of_claim(folder, records, result)
+        yield from problems_of_user_table(folder, records, result)
 
 
 def refuse(constant):
@@ -174,7 +176,7 @@ def problems_of_files(folder, result):
 
 def problems_of_card(folder, result):
     """From the fourth format on, the card ends with a digest of all but the list of files."""
-    if result["format"][-1] in "123":
+    if number_of(result) < 4:
         return
     rest = {name: part for name, part in result.items() if name != "files"}
     content = json.dumps(rest, indent=2, ensure_ascii=False) + "\n"
@@ -188,7 +190,7 @@ def problems_of_formulas(items, result):
     """Ids that a spreadsheet would run are reported; before the fifth format they need not be."""
     found = sorted(item for item in items if isinstance(item, str) and RUN.match(item))
     right = {"items": len(found), "example": found[0][:40]} if found else None
-    keeps_quiet = "formulas" not in result and result["format"][-1] in "1234"
+    keeps_quiet = "formulas" not in result and number_of(result) < 5
     if result.get("formulas") != right and not keeps_quiet:
         yield "formulas are not told as they are"
 
@@ -208,6 +210,37 @@ def problems_of_item_table(folder, items, result):
     texts = "".join(row[name] for row in rows for name in result["item_table"])
     if re.search(f"[{UNSHOWN}]", texts):
         yield "a text of an item is not shown whole"
+
+
+def problems_of_user_table(folder, records, result):
+    """Enough users share a record and its attributes, and no sensitive value is too frequent."""
+    if "user_attributes" not in result:
+        return
+    about = result["user_attributes"]
+    columns = dict.fromkeys(["user_id", *about["columns"]], str)
+    if found := list(problems_of_text((folder / "users.csv").read_bytes(), columns)):
+        yield from found
+        return
+    rows = rows_of(folder / "users.csv")
+    if [row["user_id"] for row in rows] != [user for user, *_ in records]:
+        yield "attributes of others than the records, or in another order"
+        return
+    n_users, sensitive = Counter(), defaultdict(list)
+    for row, (_, items, labels, next_to) in zip(rows, records, strict=True):
+        texts = [row[name] for name in about["columns"]]
+        if not all(texts) or re.search(f"[{UNSHOWN}]", "".join(texts)):
+            yield "an attribute is empty, or not shown whole"
+        if any(text != text.strip() for text in texts):
+            yield "an attribute between spaces"
+        value = texts.pop() if "sensitive" in about else "*"
+        key = (tuple(items), tuple(labels), tuple(labels.dates), tuple(texts))
+        n_users[key] += next_to[0][0]
+        sensitive[key] += [value] if value != "*" else []
+    if min(n_users.values()) < result["k"]:
+        yield "too few users share a record and its attributes"
+    for values in sensitive.values():
+        if values and max(Counter(values).values()) * about.get("l", 1) > len(values):
+            yield "a sensitive value is too frequent in a class"
 
 
 def problems_of_records(records, result):
@@ -432,5 +465,5 @@ def described(records, result):
         "alone": sum(n == 1 for n in users.values()),
         **short(records, result),
     }
-    name = "users" if result["format"][-1] in "90" else "people"
+    name = "users" if number_of(result) >= 9 else "people"
     return "\n".join([f"digest,{name}", *lines, ""]), found

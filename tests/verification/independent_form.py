@@ -10,10 +10,10 @@ import math
 import re
 from datetime import date
 
-FORMATS = [f"recveil-release-{number}" for number in range(1, 11)]
+FORMATS = [f"recveil-release-{number}" for number in range(1, 12)]
 KEYS = [
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type", "scale"),
-    *("settings", "counts", "formulas", "item_table", "files"),
+    *("settings", "counts", "formulas", "item_table", "user_attributes", "files"),
 ]
 COUNTS = ["users", "records", "labels", "items", "classes", "alone", "duplicates_dropped"]
 VERSION = re.compile(
@@ -336,7 +336,9 @@ def short(records, result):
 
 def with_dates(expected, result):
     """Sparse rows alone have dates, before what is told of items; no others are of that format."""
-    if result["format"] != FORMATS[9]:
+    if result["format"] not in FORMATS[9:] or (
+        result["format"] == FORMATS[10] and "dates" not in result["settings"]
+    ):
         return expected
     if result["settings"].get("method") != "sparse rows":
         return {}
@@ -456,7 +458,7 @@ def problems_of_keys(result):
     if number == 8 and not isinstance(result["claim"], dict):
         yield "a format of noisy sums without noise"
         return
-    since = {"formulas": 5, "item_table": 9}
+    since = {"formulas": 5, "item_table": 9, "user_attributes": 9}
     keys = [key for key in KEYS if key not in since or (number >= since[key] and key in result)]
     counts = COUNTS[: 6 if number == 1 else 7]
     is_worded = number == 7 or (number >= 8 and "words" in result["scale"])
@@ -485,9 +487,13 @@ def problems_of_keys(result):
         expected += [(query, queries) for query in ledger["queries"]]
     if any(list(found) != wanted for found, wanted in expected):
         yield "release.json has other keys, or in another order"
-    order = [name for name in ("classes.csv", "items.csv", "README.md") if name in result["files"]]
+    order = ["classes.csv", "items.csv", "users.csv", "README.md"]
+    order = [name for name in order if name in result["files"]]
     if list(result["files"])[1:] != order or ("items.csv" in order) != ("item_table" in result):
         yield "files stand in another order"
+    have_users = ["user_attributes" in result, "users.csv" in order]
+    if have_users != [result["format"] == FORMATS[10]] * 2:
+        yield "attributes of users without their file or format, or the reverse"
 
 
 def problems_of_kinds(result):
@@ -526,6 +532,27 @@ def problems_of_kinds(result):
     if "words" in scale:
         yield from problems_of_words(**scale)
     yield from problems_of_item_columns(result.get("item_table", ["title"]), result)
+    yield from problems_of_attributes(result.get("user_attributes", {"columns": ["age"]}), result)
+
+
+def problems_of_attributes(about, result):
+    """Columns of users, of which the last may be sensitive, next to sparse rows of named items."""
+    keys = (
+        ["columns", "sensitive", "l"] if isinstance(about, dict) and len(about) > 1 else ["columns"]
+    )
+    if not isinstance(about, dict) or list(about) != keys:
+        yield "attributes of users have other keys"
+        return
+    names = about["columns"]
+    yield from problems_of_item_columns(names, {"settings": {}})
+    if len(about) > 1:
+        l_makes_sense = type(about["l"]) is int and 2 <= about["l"] <= result["k"]
+        if not l_makes_sense or about["sensitive"] != names[-1] or result["layout"] == "groups":
+            yield "a sensitive attribute that makes no sense"
+    settings = result["settings"]
+    is_sparse = settings.get("method") == "sparse rows" and settings.get("items") is None
+    if "user_attributes" in result and not is_sparse:
+        yield "attributes of users of another method, or next to hidden items"
 
 
 def problems_of_item_columns(names, result):

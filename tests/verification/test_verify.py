@@ -217,7 +217,7 @@ def test_a_wrong_checksum_fails(copied):
         (b"\xff{}", "UTF-8", "release.damaged"),
         (b"[]", "a part of it", "release.damaged"),
         (b"{}", "'format'", "release.damaged"),
-        (b'{"format": "recveil-release-11"}', "'recveil-release-11'", "release.unknown-format"),
+        (b'{"format": "recveil-release-12"}', "'recveil-release-12'", "release.unknown-format"),
         (b'{"format": "recveil-release-1"}', "'claim'", "release.damaged"),
     ],
 )

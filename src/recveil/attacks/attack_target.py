@@ -1,10 +1,12 @@
 """A release as the adversary receives it, with the true records to evaluate guesses."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +24,14 @@ from recveil.release.reader import (
     PrivateFolder,
     names_in_release,
     positions,
+    read_attributes,
     read_blocks,
     read_private_folder,
     reading_release,
 )
 from recveil.release.records import Records
 from recveil.release.sides import Anonymizer, Sides
+from recveil.release.user_table import SUPPRESSED, UserColumns, UserTable
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
@@ -65,6 +69,10 @@ class AttackTarget:
         membership may still leak.
     days : ndarray of int32, shape (n_values,), or None
         The middle of the period of each published date, in days since 1970-01-01.
+    attributes : dict of str to list of Counter
+        Published attributes of users: per class, the number of its users with each text.
+    known_attributes : dict of str to list of str or None
+        The attributes of each user of the raw ratings, as the adversary knows them.
 
     Examples
     --------
@@ -87,6 +95,8 @@ class AttackTarget:
     co_rated: bool = False
     contains_users: bool = True
     days: NDArray[np.int32] | None = None
+    attributes: Mapping[str, list[Counter[str]]] = field(default_factory=dict)
+    known_attributes: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
 
     @staticmethod
     def from_release(release: Sides, ratings: Ratings) -> "AttackTarget":
@@ -112,9 +122,11 @@ class AttackTarget:
         )
         classes = _Classes(ratings.n_items)
         class_of_group: list[int] = []
+        of_groups = _attributes_of_groups(published.user_table)
         for block in published.blocks():
             known = block if contains_users else block.only(item_of[block.indices] >= 0)
-            class_of_group += classes.add(known, item_of[known.indices])
+            texts = [*itertools.islice(of_groups, len(block))]
+            class_of_group += classes.add(known, item_of[known.indices], texts)
         record_of = np.full(ratings.n_users, -1, np.int64)
         settings = published.settings
         if not contains_users:
@@ -188,6 +200,24 @@ class AttackTarget:
         no_records = np.full(ratings.n_users, -1, np.int64)
         return classes.released(ratings, no_records, manifest.claim, manifest.settings)
 
+    def agreeing(self, users: NDArray[np.int64]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """Yield places of users with the same known attributes, and the classes that agree.
+
+        A class agrees if, for each attribute, a user of it has the text or a suppressed one.
+        """
+        names = [name for name in self.known_attributes if name in self.attributes]
+        columns = [self.known_attributes[name] for name in names]
+        places: dict[tuple[str | None, ...], list[int]] = {}
+        for place, user in enumerate(users.tolist()):
+            places.setdefault(tuple(texts[user] for texts in columns), []).append(place)
+        for own, these in places.items():
+            agree = np.ones(self.candidates.n_records, np.bool_)
+            for name, text in zip(names, own, strict=True):
+                if text is not None:
+                    agree &= [not {text, SUPPRESSED}.isdisjoint(n) for n in self.attributes[name]]
+            # Where none agrees, what is known is wrong.
+            yield np.array(these), np.flatnonzero(agree if agree.any() else ~agree)
+
     @property
     def n_items(self) -> int:
         """Number of items of the raw ratings."""
@@ -225,9 +255,18 @@ class _Classes:
         self._values: list[NDArray[np.float64]] = []
         self._days: list[NDArray[np.int32]] = []
         self._promised: dict[int, int] = {}
+        self._attributes: list[dict[str, Counter[str]]] = []
 
-    def add(self, block: Records, items: NDArray[np.int32]) -> list[int]:
-        """Add records with their items' positions; return the class of each."""
+    def add(
+        self,
+        block: Records,
+        items: NDArray[np.int32],
+        texts: "Sequence[_RecordAttributes]" = (),
+    ) -> list[int]:
+        """Add records with their items' positions; return the class of each.
+
+        Records of one class have the same shared attributes.
+        """
         lengths = np.diff(block.indptr)
         record_of = np.repeat(np.arange(len(block)), lengths)
         # Rows are sorted by item; a stable sort is fast if they already are.
@@ -237,12 +276,23 @@ class _Classes:
         days = None if block.days is None else block.days[order]
         rows = Records(block.sizes, block.indptr, indices, values, days=days)
         digests = rows.digests(self._keys)
+        if texts:
+            digests = [
+                digest + "\x1f".join(each.shared).encode()
+                for digest, each in zip(digests, texts, strict=True)
+            ]
         for record, (digest, size) in enumerate(zip(digests, block.sizes.tolist(), strict=True)):
             place = self._class_of.setdefault(digest, len(self.sizes))
             if place == len(self.sizes):
                 self.sizes.append(0)
                 new[record] = True
             self.sizes[place] += size
+            if texts:
+                counts = texts[record].counts
+                if new[record]:
+                    self._attributes.append({name: Counter() for name in counts})
+                for name, found_texts in counts.items():
+                    self._attributes[place][name] += found_texts
             if block.promised is not None:
                 self._promised[place] = int(block.promised[record])
             found.append(place)
@@ -282,7 +332,37 @@ class _Classes:
             co_rated=claim.about.holds_fills,
             contains_users=claim.about.contains_users,
             days=days,
+            attributes={
+                name: [each[name] for each in self._attributes]
+                for name in (self._attributes[0] if self._attributes else ())
+            },
         )
+
+
+class _RecordAttributes(NamedTuple):
+    """Attributes of the users of a record: those that they share, and the users of each text."""
+
+    shared: Sequence[str]
+    counts: Mapping[str, Counter[str]]
+
+    @classmethod
+    def of(cls, about: UserColumns, rows: Sequence[Sequence[str]], n_users: int) -> Self:
+        """Return those of some rows of a table, of `n_users` each."""
+        counts = {
+            name: Counter({text: n * n_users for text, n in Counter(column).items()})
+            for name, column in zip(about.names, zip(*rows, strict=True), strict=True)
+        }
+        return cls(rows[0][: len(about.shared)], counts)
+
+
+def _attributes_of_groups(table: UserTable | None) -> Iterator[_RecordAttributes]:
+    """Yield the attributes of each group of a release in memory, if it has some."""
+    if table is None:
+        return
+    rows = [*zip(*table.columns.values(), strict=True)]
+    ends = np.cumsum(table.sizes).tolist()
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        yield _RecordAttributes.of(table.about, rows[start:end], 1)
 
 
 def _date_width(settings: Settings) -> int:
@@ -297,8 +377,16 @@ def _read_classes(
     classes = _Classes(ratings.n_items)
     class_of_id: dict[str, int] = {}
     items = names_in_release(published, manifest, ratings.items)
+    attributes, about = read_attributes(published, manifest), manifest.user_columns
     for ids, block in read_blocks(published, manifest, items):
-        class_of_id.update(zip(ids, classes.add(block, block.indices), strict=True))
+        texts = []
+        if about is not None:
+            with reading_release(published):
+                texts = [
+                    _RecordAttributes.of(about, [attributes[each]], n_users)
+                    for each, n_users in zip(ids, block.sizes.tolist(), strict=True)
+                ]
+        class_of_id.update(zip(ids, classes.add(block, block.indices, texts), strict=True))
     return classes, class_of_id
 
 

@@ -264,6 +264,21 @@ class Candidates:
         sizes = np.bincount(class_of, weights=self.sizes).astype(np.int64)
         return self._of_first(is_first, class_of, sizes), class_of
 
+    def only(self, records: NDArray[np.int64]) -> Self:
+        """Return some of the records, in ascending order."""
+        number = np.full(self.n_records, -1)
+        number[records] = np.arange(records.size)
+        kept = number[self.records] >= 0
+        return replace(
+            self,
+            indptr=np.concatenate([[0], np.cumsum(kept)])[self.indptr],
+            records=number[self.records[kept]].astype(np.int32),
+            codes=self.codes[kept],
+            days=None if self.days is None else self.days[kept],
+            sizes=self.sizes[records],
+            activity=self.activity[records],
+        )
+
     def _of_first(
         self, is_first: NDArray[np.bool_], class_of: NDArray[np.int64], sizes: NDArray[np.int64]
     ) -> Self:

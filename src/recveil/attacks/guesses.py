@@ -1,7 +1,7 @@
 """Guesses of an attack, from the scores of the records for each target."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
@@ -57,6 +57,18 @@ class Guesses:
     def chance(self) -> NDArray[np.float64]:
         """Probability that a random pick among the best-fitting users is the target."""
         return self.target_is_top / np.maximum(self.tied_users, 1)
+
+    def renumbered(self, records: NDArray[np.int64]) -> "Guesses":
+        """Return the guesses among all records, from those among some."""
+        best = np.where(self.best >= 0, records[self.best], -1) if records.size else self.best
+        return Guesses(best=best, tied_users=self.tied_users, target_is_top=self.target_is_top)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Guesses"], order: NDArray[np.int64]) -> "Guesses":
+        """Return the guesses of several groups of targets, in an order."""
+        names = ("best", "tied_users", "target_is_top")
+        arrays = {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}
+        return Guesses(**{name: array[order] for name, array in arrays.items()})
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         """Yield the arrays that are not None, in the order of the fields."""

@@ -99,6 +99,23 @@ class Knowledge:
         """Number of requested targets: the denominator of every rate."""
         return self.targets.size + self.skipped
 
+    def only(self, places: NDArray[np.int64]) -> "Knowledge":
+        """Return what is known of some of the targets; no skipped ones."""
+        lengths = np.diff(self.indptr)[places]
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        entries = np.repeat(self.indptr[places] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return replace(
+            self,
+            targets=self.targets[places],
+            indptr=indptr,
+            items=self.items[entries],
+            values=None if self.values is None else self.values[entries],
+            days=None if self.days is None else self.days[entries],
+            activity=None if self.activity is None else self.activity[places],
+            first_days=None if self.first_days is None else self.first_days[places],
+            skipped=0,
+        )
+
     def rate(self, successes: float) -> Interval:
         """Return a share of the requested targets; nan if none of them could be attacked.
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -57,6 +58,7 @@ from recveil.io.options import ReadingOptions
 from recveil.io.side_tables import (
     SensitiveItems,
     UserAttributes,
+    check_attributes,
     read_sensitive,
     read_users,
 )
@@ -64,6 +66,7 @@ from recveil.methods.riskiest_users import without_left_out
 from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
+from recveil.release.manifest_reader import known_manifest
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import THE_REST, parts, track
 from recveil.runtime.reportable import WithPage, reporter_of
@@ -320,6 +323,7 @@ def _perform(request: AuditRequest) -> Audit:
                 release,
                 second_release=request.second_release,
                 has_catalogue=public is not None,
+                users=declared and declared.columns,
             )
             opened = opened_pairs(opened, original) if is_paired else opened
         in_release = look_in_release(ratings, opened, known, chosen[0], matches)
@@ -331,7 +335,9 @@ def _perform(request: AuditRequest) -> Audit:
                 begin(work_estimates.SHADOWS)
                 shadowed = None
                 if request.shadows is not None:
-                    shadowed = shadow_published(original, release, request.shadows, seed)
+                    shadowed = shadow_published(
+                        original, release, request.shadows, seed, opened.attributes
+                    )
                 begin(work_estimates.RELEASE)
                 published = attack_opened(ratings, opened, chosen, users, seed, catalogue=public)
                 published = replace(published, shadows=shadowed)
@@ -346,7 +352,12 @@ def _perform(request: AuditRequest) -> Audit:
             inferred = []
             if declared is not None:
                 begin(work_estimates.ATTRIBUTES)
-                inferred = infer_user_attributes(ratings, declared.columns, opened, seed)
+                inferred = infer_user_attributes(
+                    ratings,
+                    {name: declared.columns[name] for name in request.attribute or ()},
+                    opened,
+                    seed,
+                )
     return Audit(
         ratings=original,
         reading=read,
@@ -500,8 +511,19 @@ def _read_files(request: AuditRequest, table: Reading) -> _OtherFiles:
         None if request.sensitive is None else read_sensitive(request.sensitive, ratings.items),
         None
         if request.users is None
-        else read_users(*(request.users, ratings.users, [*(request.attribute or ())], user)),
+        else read_users(*(request.users, ratings.users, _attributes_of(request), user)),
     )
+
+
+def _attributes_of(request: AuditRequest) -> list[str]:
+    """Return the attributes to infer, and those that adversaries know, as the release has them."""
+    columns = None
+    if request.release is not None:
+        columns = known_manifest(Path(request.release)).user_columns
+    names = dict.fromkeys([*(request.attribute or ()), *(columns.names if columns else ())])
+    if not names:
+        check_attributes(request.users, request.attribute)
+    return [*names]
 
 
 def _knowledge(auxiliary: str | PathLike[str] | Any, reading: Mapping[str, Any]) -> Reading:

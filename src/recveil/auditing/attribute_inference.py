@@ -267,6 +267,8 @@ def infer_user_attributes(
     """
     classified = {name: classify(name, texts) for name, texts in attributes.items()}
     smaller = None if opened is None else _make_smaller(ratings, opened, seed)
+    if opened is not None and opened.table is not None:  # what is inferred is not known
+        opened = opened._replace(table=replace(opened.table, known_attributes={}))
     return [
         _infer(ratings, name, classes, opened, smaller, [seed, 23, number])
         for number, (name, classes) in enumerate(track(classified.items(), "Attributes", share=1))
@@ -297,7 +299,7 @@ def _make_smaller(ratings: Ratings, opened: OpenedRelease, seed: int) -> Members
     if opened.table is None or opened.words is not None or hides_items(opened.manifest.settings):
         return None
     try:
-        anonymizer = same_again(opened.manifest, seed)
+        anonymizer = same_again(opened.manifest, seed, opened.attributes)
         return None if anonymizer is None else hold_out(ratings, anonymizer, seed=seed)
     except RecveilError:  # of the other users, too few may remain
         return None
@@ -333,7 +335,7 @@ def _infer(
         in_release, unmeasured = None, ""
         if opened is not None:
             in_release, unmeasured = _attack_release(
-                *(ratings, opened, smaller, space, classes.codes, rng)
+                *(ratings, opened, smaller, space, classes.codes, rng), name
             )
     return AttributeInference(
         attribute=name,
@@ -550,6 +552,7 @@ def _attack_release(
     space: _Space,
     codes: _Codes,
     rng: np.random.Generator,
+    attribute: str,
 ) -> tuple[AttributeInRelease | None, str]:
     """Predict the attributes of half of the users with a release and the others' attributes."""
     table = opened.table
@@ -557,7 +560,7 @@ def _attack_release(
         return None, "a model has no rows"
     if hides_items(opened.manifest.settings):
         return None, "its items are hidden"
-    found = _attack_table(ratings, opened.name, table, smaller, space, codes, rng)
+    found = _attack_table(ratings, opened.name, table, smaller, space, codes, rng, attribute)
     if found is None:
         return None, f"too few users have {_KNOWS.known} ratings and a value"
     return found, ""
@@ -571,6 +574,7 @@ def _attack_table(
     space: _Space,
     codes: _Codes,
     rng: np.random.Generator,
+    attribute: str = "",
 ) -> AttributeInRelease | None:
     """Attack the rows of a release; None if too few users remain."""
     is_inside = codes >= 0
@@ -578,7 +582,8 @@ def _attack_table(
         is_inside &= table.record_of >= 0
     targets, others = _halves(rng, np.flatnonzero(is_inside))
     targets = targets[:_MOST_TARGETS]
-    if (found := _measure(ratings, table, space, codes, others, [targets], rng)) is None:
+    found = _measure(ratings, table, space, codes, others, [targets], rng, attribute)
+    if found is None:
         return None
     by_known, by_row, by_random = found[0]
     n_targets = by_known.influence.size
@@ -596,7 +601,8 @@ def _attack_table(
         return in_release
     inside, nonmembers = (each[codes[each] >= 0] for each in (smaller.members, smaller.nonmembers))
     members, others = _halves(rng, inside)
-    both = _measure(ratings, smaller.table, space, codes, others, [members, nonmembers], rng)
+    groups = [members, nonmembers]
+    both = _measure(ratings, smaller.table, space, codes, others, groups, rng, attribute)
     if both is None:
         return in_release
     inner, outer = (with_row.beyond(alone) for alone, with_row, _ in both)
@@ -620,6 +626,7 @@ def _measure(
     others: NDArray[np.int64],
     groups: list[NDArray[np.int64]],
     rng: np.random.Generator,
+    attribute: str,
 ) -> "list[tuple[_Area, _Area, _Area]] | None":
     """Measure groups of targets by known ratings, with their rows, and with random rows."""
     others = others[:_MOST_USERS]
@@ -634,11 +641,13 @@ def _measure(
     if fewest < FEWEST_OF_CLASS:
         return None
     scores = _score(ratings, table, space, codes, known, np.sort(others), rng)
+    published = _published_shares(table, attribute)
     areas = []
     for rows in (None, guesses.best, _random_rows(table, guesses.best, rng)):
         features = [scores.by_known]
         if rows is not None:
             features += [scores.of_rows(rows), _shares(rows, truth, is_known, table)]
+            features.append(np.where((rows >= 0)[:, None], published[rows], 0.0))
         chances = _predict_groups(np.column_stack(features), truth, is_known)
         areas.append([_Area.of(truth[part], chances[part]) for part in of_groups])
     return [(alone, with_row, at_random) for alone, with_row, at_random in zip(*areas, strict=True)]
@@ -716,6 +725,16 @@ def _shares(
     np.add.at(totals, rows[has_row], one_hot[has_row])
     in_row = np.where(has_row[:, None], totals[rows] - one_hot, 0.0)
     return (in_row + 2 * prior) / (in_row.sum(axis=1, keepdims=True) + 2) - prior
+
+
+def _published_shares(table: AttackTarget, attribute: str) -> _Numbers:
+    """Return the share of each published text of an attribute in each class."""
+    counts = table.attributes.get(attribute)
+    if counts is None:
+        return np.zeros((table.candidates.n_records, 0))
+    texts = sorted(set().union(*counts))
+    found = np.array([[each[text] for text in texts] for each in counts], np.float64)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def _predict_groups(features: _Numbers, codes: _Codes, is_known: NDArray[np.bool_]) -> _Numbers:

@@ -3,7 +3,7 @@
 Labels have no distance, so that no adversary knows one approximately.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from recveil.auditing.auxiliary_file import Suspects, look_for, positions_in
 from recveil.auditing.item_matches import ItemMatches
 from recveil.io import Reading
 from recveil.io.columns.feedback import option_of
+from recveil.methods.published_users import DeclaredAttributes
 from recveil.methods.synthetic.options import of_cohort
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import LIKES
@@ -55,6 +56,8 @@ class OpenedRelease(NamedTuple):
     words: NominalSource | None = None
     # True if it was made from these ratings; None if unknown
     same_ratings: bool | None = None
+    # The true attributes of users, as the release takes them; None if unknown, or it has none
+    attributes: DeclaredAttributes | None = None
 
     @property
     def rows(self) -> AttackTarget:
@@ -70,8 +73,12 @@ def open_release(
     *,
     second_release: str | PathLike[str] | None = None,
     has_catalogue: bool = False,
+    users: Mapping[str, Sequence[str | None]] | None = None,
 ) -> OpenedRelease:
-    """Read a release, its private folder where needed, and a second release."""
+    """Read a release, its private folder where needed, and a second release.
+
+    An adversary who knows the attributes of `users` compares them with published ones.
+    """
     folder = Path(folder).resolve()  # its name is needed, and . has none
     manifest = known_manifest(folder)
     if has_catalogue and not hides_items(manifest.settings):
@@ -83,11 +90,12 @@ def open_release(
     reject_other_feedback(ratings, manifest, folder.name)
     if not manifest.contains_users:
         return _of_no_user(ratings, folder, manifest, second_release)
-    table = AttackTarget.from_folder(folder, ratings)
+    table = replace(AttackTarget.from_folder(folder, ratings), known_attributes=users or {})
     other = None if second_release is None else _read_second(ratings, table, second_release)
     return OpenedRelease(
         *(folder.name, manifest, table, read_private_folder(folder).lone_share, other),
         same_ratings=_made_of(folder, ratings),
+        attributes=DeclaredAttributes.like(manifest, ratings.users, users) if users else None,
     )
 
 
@@ -116,6 +124,7 @@ def _read_second(
             code="option.unsupported",
         )
     second = AttackTarget.from_folder(folder, ratings)
+    second = replace(second, known_attributes=table.known_attributes)
     if (n_common := users_of_both(table, second).size) < 2:
         raise RecveilError(
             f"second_release (--second-release) is {quoted(folder.name)}: {n_common} of its "

@@ -229,6 +229,8 @@ class AttackedRelease(Reportable):
     clusters: ClusterAttack | None = None
     # Whether the release has too many distinct rows to infer clusters
     uncompared: bool = False
+    # Whether the adversaries know attributes of users that the release has
+    knows_attributes: bool = False
 
     @property
     def by_user_count(self) -> dict[str, tuple[GroupRate, ...]]:
@@ -370,7 +372,7 @@ def attack_opened(
     catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
     """Attack an opened release with every adversary; see `attack_published`."""
-    name, manifest, table, lone_share, other, words, same = opened
+    name, manifest, table, lone_share, other, words, same, attributes = opened
     if table is None or not table.contains_users:
         ratings = select_released(ratings, manifest, keeps_items=True)
         n_inside = ratings.n_users - round(HOLDOUT * ratings.n_users)
@@ -379,7 +381,7 @@ def attack_opened(
             ratings, table, manifest, seed, name=name, anonymizer=same_again(like, seed)
         )
         return replace(synthetic, same_ratings=same)
-    again = same_again(manifest, seed)
+    again = same_again(manifest, seed, attributes)
     if words is not None and again is not None:
         again = PairAnonymizer(again, words.ratings)
     linkage = None
@@ -503,7 +505,13 @@ def attack_table(
         all_known=all_known,
         clusters=clusters,
         uncompared=by_all and too_many_to_compare(table.candidates),
+        knows_attributes=_knows_attributes(table, manifest),
     )
+
+
+def _knows_attributes(table: AttackTarget, manifest: Manifest) -> bool:
+    about = manifest.user_columns
+    return about is not None and {*(about.shared or about.names)} <= {*table.known_attributes}
 
 
 def _require_times(table: AttackTarget, ratings: Ratings, name: str) -> None:

@@ -78,7 +78,9 @@ class AuditRequest:
             require_path("a file of auxiliary information", auxiliary=self.auxiliary)
         if self.sensitive is not None:
             require_path("a file of sensitive items", sensitive=self.sensitive)
-        check_attributes(self.users, self.attribute)
+        # A release may have attributes of users, which adversaries know.
+        if self.users is None or self.attribute or self.release is None:
+            check_attributes(self.users, self.attribute)
         if self.item_catalog is not None and not is_frame(self.item_catalog):
             require_path("a public table of ratings", item_catalog=self.item_catalog)
         reject_two_standard_inputs(

@@ -30,6 +30,7 @@ from recveil.attacks.membership.shadow_models import (
 )
 from recveil.attacks.reidentification.on_release import without_unpublished
 from recveil.attacks.statistics import FEWEST, GroupRate, Interval, quarters
+from recveil.methods.published_users import DeclaredAttributes
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
@@ -104,20 +105,26 @@ class ShadowMembership(Reportable):
 
 
 def shadow_published(
-    ratings: Ratings, folder: str | PathLike[str], n: int = 32, seed: int = 0
+    ratings: Ratings,
+    folder: str | PathLike[str],
+    n: int = 32,
+    seed: int = 0,
+    attributes: DeclaredAttributes | None = None,
 ) -> ShadowMembership:
     """Attack a published release with shadow releases; see `attack_by_shadows`."""
     manifest = known_manifest(Path(folder).resolve())  # its name is needed, and . has none
-    make = shadow_maker(manifest, ratings.n_users)
+    make = shadow_maker(manifest, ratings.n_users, attributes)
     return attack_by_shadows(ratings, make, n, seed, n_scored=MAX_SCORED_IN_AUDIT)
 
 
-def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer]:
+def shadow_maker(
+    manifest: Manifest, n_users: int, attributes: DeclaredAttributes | None = None
+) -> Callable[[int], Anonymizer]:
     """Return a factory of anonymizers for halves, from a seed and a release's public settings."""
     manifest = _of_half(manifest, n_users)
 
     def make(seed: int) -> Anonymizer:
-        anonymizer = same_again(manifest, seed)
+        anonymizer = same_again(manifest, seed, attributes)
         if anonymizer is None:
             method = manifest.known_method
             why = "its method is unknown" if method is None else method.why_not_again

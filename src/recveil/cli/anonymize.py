@@ -130,6 +130,41 @@ def anonymize(
             "are published as items.csv.",
         ),
     ] = None,
+    users: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="Output",
+            help="A file of users and their attributes (user_id,gender,age, say): those that you "
+            "name are published as users.csv. For --method sparse.",
+        ),
+    ] = None,
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            rich_help_panel="Output",
+            help="With --users: an attribute to publish, equal for all users of a row; repeat it "
+            "for others. Rare combinations lose their last ones.",
+        ),
+    ] = None,
+    sensitive_attribute: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            rich_help_panel="Output",
+            help="With --users: an attribute of which no value has more than 1/l of the users of "
+            "a row.",
+        ),
+    ] = None,
+    attribute_l: Annotated[
+        int | None,
+        typer.Option(
+            metavar="L",
+            rich_help_panel="Output",
+            help="With --sensitive-attribute: l, 2 by default.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -172,6 +207,10 @@ def anonymize(
         "truncate_to": truncate_to,
         "risk": risk,
         "item_table": item_table,
+        "users": users,
+        "attribute": attribute or None,
+        "sensitive_attribute": sensitive_attribute,
+        "attribute_l": attribute_l,
         **more,  # type: ignore[typeddict-item]
     }
     if engine == "spark":

@@ -25,6 +25,7 @@ from recveil.io.ingestion import reject_unknown_keywords, warn_of_notes, warn_of
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.io.side_tables import check_attributes, read_users
+from recveil.methods.published_users import DeclaredAttributes
 from recveil.methods.registry import same_again
 from recveil.methods.riskiest_users import ratings_left
 from recveil.methods.synthetic.options import of_cohort
@@ -253,6 +254,8 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
             reject_likes(train, PREDICTED)
         begin(_MAKING)
         evaluator = request.evaluator(divided, manifest.scale, liked)
+        if anonymizer is not None and manifest.user_columns is not None:
+            anonymizer = _with_attributes(request, manifest, train) or anonymizer
         evaluated = folder if anonymizer is None else anonymizer.anonymize(train)
         begin(THE_REST)
         evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
@@ -260,6 +263,22 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         *(evaluation, train, readings, folder.name, split, divided.matched, seed),
         *(manifest.sha256, divided.cut),
     )
+
+
+def _with_attributes(
+    request: EvaluateRequest, manifest: Manifest, train: Ratings
+) -> Anonymizer | None:
+    """Return an anonymizer that publishes the same attributes; None, with a warning, if unknown."""
+    if request.users is None or manifest.user_columns is None:
+        note = (
+            "The release publishes attributes of users, but the one that is evaluated is made "
+            "without them, which can make it more useful; give the file of users (--users)."
+        )
+        warn_of_notes([note])
+        return None
+    columns = read_users(request.users, train.users, manifest.user_columns.names).columns
+    attributes = DeclaredAttributes.like(manifest, train.users, columns)
+    return same_again(manifest, request.seed, attributes)
 
 
 def _warn_of_other_ratings(folder: Path, ratings: Ratings) -> None:

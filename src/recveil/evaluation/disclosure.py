@@ -1,6 +1,6 @@
 """The audit's attacks on a release in any form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -82,6 +82,12 @@ class Opened:
         if isinstance(release, AttackTarget):
             return cls._of("release", release, train, _unknown(release.k, train), None)
         return cls._of_folder(Path(release).resolve(), train)
+
+    def knowing(self, attributes: Mapping[str, Sequence[str | None]]) -> Self:
+        """Return it with the attributes of users, which adversaries know."""
+        if self.released is None or not attributes:
+            return self
+        return replace(self, released=replace(self.released, known_attributes=attributes))
 
     @classmethod
     def _of_folder(cls, folder: Path, train: Ratings) -> Self:

@@ -219,7 +219,7 @@ class Evaluator(_SplitEvaluator):
             read, or holds what it cannot have from ``split.train``.
         """
         train, test = self.split
-        opened = Opened.open(release, train)
+        opened = Opened.open(release, train).knowing(self.attributes or {})
         with parts("Evaluating the release", self._costs(opened)) as begin:
             begin(_LEARN)
             fitted = fit_all(opened.table, seed=self.seed)

@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -58,6 +57,7 @@ class NamedColumns:
     def __init__(self, columns: Mapping[str, pa.ChunkedArray], locate: Locate) -> None:
         self.columns = columns
         self.locate = locate
+        self.others: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
         return self.columns[name]
@@ -74,14 +74,20 @@ def read_named(
     others: bool = False,
 ) -> NamedColumns:
     r"""Read the columns of a file with certain names, and the others if wanted, by their names."""
-    choose = partial(
-        _choose,
-        usual=usual,
-        where=path.name,
-        expected=expected,
-        optional=optional,
-        others=others,
-    )
+    asked: Any = {"usual": usual, "where": path.name, "expected": expected}
+    left: list[str] = []
+
+    def choose(names: Sequence[str]) -> dict[str, str]:
+        chosen = _choose(names, **asked, optional=optional, others=others)
+        left[:] = [name for name in names if name not in chosen.values()]
+        return chosen
+
+    table = _read_chosen(path, choose, expected)
+    table.others = tuple(left)
+    return table
+
+
+def _read_chosen(path: Path, choose: Any, expected: str) -> NamedColumns:
     with naming(path):
         head = head_of(path)
         if (columnar := columnar_format(head)) is not None:
@@ -404,6 +410,8 @@ class UserAttributes(NamedTuple):
     """Declared attributes of the users of a table, as text; None where one is missing."""
 
     columns: dict[str, list[str | None]]  # by name: one text per user of the table
+    # Columns of the file that are not declared
+    others: tuple[str, ...] = ()
 
     def digest(self) -> str:
         """Return a digest of all values."""
@@ -446,7 +454,7 @@ def read_users(
     for name, texts in columns.items():
         for at, value in zip(position, python_values(table[name]), strict=True):
             texts[at] = text_of_value(value) or None
-    return UserAttributes(columns)
+    return UserAttributes(columns, table.others)
 
 
 def text_of_value(value: Any) -> str | None:

@@ -144,12 +144,18 @@ _RECBOLES_OWN = "ml-100k"
 
 
 def write_lenskit(
-    ratings: Ratings, folder: Path, target: Path, item_table: ItemTable | None
+    ratings: Ratings,
+    folder: Path,
+    target: Path,
+    item_table: ItemTable | None,
+    user_table: ItemTable | None = None,
 ) -> None:
     """Write a folder that ``lenskit.data.Dataset.load`` reads."""
     entities = {"user": ratings.users, "item": ratings.items}
-    known = {} if item_table is None else item_table.rows_of(ratings.items)
-    known_of: dict[str, dict[str, list[str]]] = {"user": {}, "item": known}
+    known_of = {
+        name: {} if table is None else table.rows_of(entities[name])
+        for name, table in (("user", user_table), ("item", item_table))
+    }
     for name, ids in entities.items():
         table = pa.table({f"{name}_id": pa.array(ids), **known_of[name]})
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
@@ -187,7 +193,11 @@ def write_lenskit(
 
 
 def write_recbole(
-    ratings: Ratings, folder: Path, target: Path, item_table: ItemTable | None
+    ratings: Ratings,
+    folder: Path,
+    target: Path,
+    item_table: ItemTable | None,
+    user_table: ItemTable | None = None,
 ) -> None:
     """Write atomic files of RecBole, and the ``.yaml`` that describes their columns."""
     name = target.name
@@ -212,21 +222,26 @@ def write_recbole(
         "load_col:",
         f"  inter: [{columns}]",
     ]
+    for kind, side, ids in (
+        ("user", user_table, ratings.users),
+        ("item", item_table, ratings.items),
+    ):
+        if side is not None:
+            known = side.rows_of(ids)
+            _write_side_file(kind, ids, known, folder / f"{name}.{kind}")
+            lines.append(f"  {kind}: {json.dumps([f'{kind}_id', *known], ensure_ascii=False)}")
     if item_table is not None:
-        known = item_table.rows_of(ratings.items)
-        _write_item_file(ratings.items, known, folder / f"{name}.item")
-        listed_names = json.dumps(["item_id", *known], ensure_ascii=False)
-        lines += [f"  item: {listed_names}", 'seq_separator: "|"']
+        lines.append('seq_separator: "|"')
     _write(folder / f"{name}.yaml", "\n".join(lines))
 
 
-def _write_item_file(items: NDArray[Any], known: dict[str, list[str]], path: Path) -> None:
-    """Write the items of RecBole; genres are sequences."""
+def _write_side_file(kind: str, ids: NDArray[Any], known: dict[str, list[str]], path: Path) -> None:
+    """Write the items or users of RecBole; genres are sequences."""
     texts = (*known, *itertools.chain(*known.values()))
-    _reject_texts(texts, r"[\t\r\n]|^item_id$", f"{path.name}: %s cannot be in an atomic file")
+    _reject_texts(texts, rf"[\t\r\n]|^{kind}_id$", f"{path.name}: %s cannot be in an atomic file")
     types = {name: _recbole_type(name, column) for name, column in known.items()}
-    header = "\t".join(["item_id:token", *(f"{name}:{types[name]}" for name in known)])
-    table = pa.table({"item_id": pa.array(items), **known})
+    header = "\t".join([f"{kind}_id:token", *(f"{name}:{types[name]}" for name in known)])
+    table = pa.table({f"{kind}_id": pa.array(ids), **known})
     _write_text(table, header, "\t", path, path)
 
 
@@ -245,9 +260,10 @@ def write_movielens(
     folder: Path,
     target: Path,
     item_table: ItemTable | None,
+    user_table: ItemTable | None = None,
     split: TableSplit | None = None,
 ) -> None:
-    """Write ``ratings.csv``, ``movies.csv`` where items are known, and a ``README.txt``."""
+    """Write ``ratings.csv``, ``movies.csv`` and ``users.csv`` if known, and a ``README.txt``."""
     files = {"ratings.csv": ratings}
     if split is not None:
         files = {"train.csv": split.train, "test.csv": split.test}
@@ -272,13 +288,18 @@ def write_movielens(
         order = [*first, *(name for name in known if name not in first)]
         columns = {name: pa.array(known[name]) for name in order}
         movies = pa.table({"movieId": pa.array(ratings.items), **columns})
-        header, movies_file = (
-            ",".join(map(_quoted_name, movies.column_names)),
-            folder / "movies.csv",
-        )
-        _write_text(movies, header, ",", movies_file, movies_file)
-        lines.append(f"movies.csv: {', '.join(movies.column_names)}")
+        lines.append(_write_side_table(movies, folder / "movies.csv"))
+    if user_table is not None:
+        known = user_table.rows_of(ratings.users)
+        users = pa.table({"userId": pa.array(ratings.users), **known})
+        lines.append(_write_side_table(users, folder / "users.csv"))
     _write(folder / "README.txt", "\n".join(lines))
+
+
+def _write_side_table(table: pa.Table, file: Path) -> str:
+    """Write a table of items or users; return its line in the README."""
+    _write_text(table, ",".join(map(_quoted_name, table.column_names)), ",", file, file)
+    return f"{file.name}: {', '.join(table.column_names)}"
 
 
 def _quoted_name(name: str) -> str:
@@ -290,6 +311,7 @@ def write_elliot(
     folder: Path,
     target: Path,
     item_table: ItemTable | None,
+    _user_table: ItemTable | None = None,
     split: TableSplit | None = None,
 ) -> None:
     """Write ``dataset.tsv``, and a configuration of Elliot; genres where item ids are numbers."""
@@ -390,6 +412,7 @@ def write_ratings(
     *,
     format: str | None = None,
     item_table: ItemTable | None = None,
+    user_table: ItemTable | None = None,
     split: TableSplit | None = None,
 ) -> None:
     """Write ratings to a file; on failure, an existing file stays unchanged.
@@ -409,8 +432,8 @@ def write_ratings(
         One of parquet, csv, inter and surprise (tab-separated text without a header), or of the
         folders recbole, lenskit, movielens and elliot, which must not exist. By the suffix of
         `path` if not given; CSV for standard output.
-    item_table : ItemTable, optional
-        Public columns of the items, for a folder.
+    item_table, user_table : ItemTable, optional
+        Public columns of the items, and of the users, for a folder; Elliot reads none of users.
     split : TableSplit, optional
         The same ratings, split, for the folders movielens and elliot.
 
@@ -453,7 +476,7 @@ def write_ratings(
     if chosen in FOLDERS:
         reject_in_release(target)
         more = () if split is None else (split,)
-        _write_folder(FOLDERS[chosen], target, ratings, item_table, *more)
+        _write_folder(FOLDERS[chosen], target, ratings, item_table, user_table, *more)
         return
     if target.exists() and not target.is_file():
         raise RecveilError(
@@ -568,6 +591,8 @@ FOLDERS: dict[str, _FolderWriter] = {
 }
 # Those that hold training and test ratings.
 SPLIT_FOLDERS = ("movielens", "elliot")
+# Those that hold attributes of users.
+WITH_USERS = ("lenskit", "recbole", "movielens")
 
 
 # A spreadsheet runs a cell that begins with one of these characters as a formula, which may send

@@ -1,7 +1,7 @@
 """Turn ratings into a verified release in one call, or estimate it without making it."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -26,6 +26,7 @@ from recveil.methods.base import anonymize_hidden, check_seed, seed_or_random, w
 from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, others, without
 from recveil.methods.previous_release import PreviousRelease, read_previous
 from recveil.methods.published_items import read_published_items
+from recveil.methods.published_users import add_attributes, reject_attributes
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.riskiest_users import check_protection, protect_riskiest_users
@@ -120,6 +121,10 @@ class AnonymizeOptions(ReleaseOptions, total=False):
     truncate_to: int | None
     risk: str | PathLike[str] | None
     item_table: str | PathLike[str] | None
+    users: str | PathLike[str] | None
+    attribute: Sequence[str] | None
+    sensitive_attribute: str | None
+    attribute_l: int | None
 
 
 @brief
@@ -145,6 +150,10 @@ class AnonymizeRequest:
     truncate_to: int | None = None
     risk: str | PathLike[str] | None = None
     item_table: str | PathLike[str] | None = None
+    users: str | PathLike[str] | None = None
+    attribute: Sequence[str] | None = None
+    sensitive_attribute: str | None = None
+    attribute_l: int | None = None
     # Options of the method that were given, by name
     options: Mapping[str, Any] = field(default_factory=dict)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -422,6 +431,10 @@ def anonymize(
     truncate_to: int | None = None,
     risk: str | PathLike[str] | None = None,
     item_table: str | PathLike[str] | None = None,
+    users: str | PathLike[str] | None = None,
+    attribute: Sequence[str] | None = None,
+    sensitive_attribute: str | None = None,
+    attribute_l: int | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
     on_total: Callable[[PrivacyTotal], object] | None = None,
     **options: Unpack[ReleaseOptions],
@@ -459,6 +472,12 @@ def anonymize(
     item_table : path, optional
         A public table of items (ids, title, genres, year, ...). Its rows of the published items
         are published as items.csv; no guarantee covers what they say.
+    users : path, optional
+        A file of users and their attributes, for "sparse"; those named are published as users.csv.
+    attribute : str or sequence of str, optional
+        Columns of `users`, equal within each class; a rare combination loses its last ones.
+    sensitive_attribute, attribute_l : optional
+        A column of which no value has more than 1 / attribute_l (2) of a class.
     seed : int, optional
         Fixes every random choice; drawn from the system by default.
     allow_sparse_coverage : bool
@@ -533,6 +552,10 @@ def anonymize(
         truncate_to=truncate_to,
         risk=risk,
         item_table=item_table,
+        users=users,
+        attribute=(attribute,) if isinstance(attribute, str) else attribute,
+        sensitive_attribute=sensitive_attribute,
+        attribute_l=attribute_l,
         **options,
     )
     with (
@@ -672,7 +695,8 @@ def prepare(
         conflicts={"previous": request.previous, **files},
     )
     output = _checked_output(request, is_dry=is_dry)  # before the work
-    reject_two_standard_inputs(source=source, item_table=request.item_table, **files)
+    tables = {"item_table": request.item_table, "users": request.users}
+    reject_two_standard_inputs(source=source, **tables, **files)
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
     needs_dates = any(options.get(name) is not None for name in ("dates", "cohort"))
     reading = _read(request, user_files, times=needs_dates)
@@ -686,6 +710,7 @@ def prepare(
             reading, request.protect_riskiest, request.risk, request.truncate_to, seed
         )
     item_table, reading = read_published_items(request.item_table, reading, every_user)
+    reading = add_attributes(request, reading, every_user, options)
     warn_of_reading(reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)
@@ -900,6 +925,7 @@ def _reject_idle(maker: Maker, options: Mapping[str, Any], request: AnonymizeReq
             "items; drop one of the two",
             code="option.conflict",
         )
+    reject_attributes(method, request)
     if not request.hide_items or _can_hide(method):
         return
     if method.takes_unordered:

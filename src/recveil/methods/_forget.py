@@ -53,12 +53,14 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
 from recveil.release.reader import (
     names_in_release,
+    read_attributes,
     read_blocks,
     read_private_folder,
     read_protected,
 )
 from recveil.release.records import Groups, Records
 from recveil.release.sides import Unpicklable
+from recveil.release.user_table import SUPPRESSED
 from recveil.runtime.atomic_writes import reject_in_release, write_atomically
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, reason_of
@@ -190,6 +192,9 @@ class Trace(Unpicklable):
     class_size: int | None = None
     n_others: int | None = None
     exact: ExactCount | None = None
+    # The attributes that their class has in common, and the one of which it shows each user's value
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    shows: str = ""
 
     @property
     def finding(self) -> dict[str, object]:
@@ -207,6 +212,8 @@ class Trace(Unpicklable):
             "class_size": self.class_size,
             "others_in_table": self.n_others,
             "exact": self.exact and self.exact._asdict(),
+            **({"attributes": dict(self.attributes)} if self.manifest.user_columns else {}),
+            **({"sensitive_attribute": self.shows} if self.shows else {}),
         }
 
     def _facts(self) -> dict[str, object]:
@@ -422,6 +429,7 @@ def _decide(traces: list[Trace], n_candidates: int | None) -> Decision:
     # Values that every method of a series publishes are predicted from many users.
     is_continued = method is not None and method.takes_previous and claim.bound is not None
     is_shared = n_candidates is not None and n_candidates >= claim.k
+    is_shared &= not any(trace.shows for trace in traces)  # one of the values is theirs
     return "row-kept" if is_continued and is_shared else "replace"
 
 
@@ -520,7 +528,7 @@ def _trace_of(release: PreviousRelease, user: str) -> Trace:
     place = int(release.places_of(np.array([user], object))[0])
     if place < 0:
         return Trace(release.folder, release.manifest, "absent")
-    is_in_class = release.class_of == release.class_of[place]
+    is_in_class, attributes, shows = _class_at(release, place)
     is_there = bool(release.in_table[place])
     return Trace(
         release.folder,
@@ -529,7 +537,29 @@ def _trace_of(release: PreviousRelease, user: str) -> Trace:
         record_ids=(release.record_ids[place],),
         class_size=int(is_in_class.sum()),
         n_others=int((is_in_class & release.in_table).sum()) - is_there,
+        attributes=attributes,
+        shows=shows,
     )
+
+
+def _class_at(
+    release: PreviousRelease, place: int
+) -> tuple[NDArray[np.bool_], dict[str, str], str]:
+    """Return who has the same row and attributes as a user, these, and a column of own values."""
+    is_in_class = release.class_of == release.class_of[place]
+    about = release.manifest.user_columns
+    if about is None:
+        return is_in_class, {}, ""
+    rows = read_attributes(release.folder, release.manifest)
+    n_shared = len(about.shared)
+    own = rows[release.record_ids[place]][:n_shared]
+    is_in_class &= [rows[each][:n_shared] == own for each in release.record_ids]
+    members = np.flatnonzero(is_in_class).tolist()
+    is_shown = about.sensitive and any(
+        rows[release.record_ids[each]][-1] != SUPPRESSED for each in members
+    )
+    attributes = dict(zip(about.shared, own, strict=True))
+    return is_in_class, attributes, about.sensitive if is_shown else ""
 
 
 def _trace_of_synthetic(folder: Path, manifest: Manifest, private: Path, user: str) -> Trace:
@@ -556,7 +586,7 @@ def _count_candidates(
             newcomer_to |= set(map(str, release.users.tolist()))
             continue
         place = release.places_of(np.array([user], object))[0]
-        members = release.users[release.class_of == release.class_of[place]].tolist()
+        members = release.users[_class_at(release, int(place))[0]].tolist()
         there = set(map(str, members))
         candidates = there if candidates is None else candidates & there
     return None if candidates is None else len(candidates - newcomer_to)

@@ -29,6 +29,7 @@ from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.k_corating.fills import FILLS
 from recveil.methods.nominal import NominalAnonymizer, expect_nominal
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, value_step
+from recveil.methods.published_users import DeclaredAttributes
 from recveil.methods.release_summary import (
     CoRatedSummary,
     PredictiveSummary,
@@ -191,6 +192,7 @@ Options = Mapping[str, Any]
 _RESERVED = {
     *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
     *("allow_sparse_coverage", "previous", "protect_riskiest", "truncate_to", "risk"),
+    *("users", "attribute", "sensitive_attribute", "attribute_l"),
     *("dry_run", "on_estimate", "on_total", "json", "options", "times", "user_files"),
     *ReadingOptions.__annotations__,
 }
@@ -385,8 +387,13 @@ def _maker(method: Method) -> Maker:
     return _MAKERS[method.title]
 
 
-def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
-    """Return an anonymizer with the release's public settings, if they name one of ours."""
+def same_again(
+    manifest: Manifest, seed: int, attributes: DeclaredAttributes | None = None
+) -> Anonymizer | None:
+    """Return an anonymizer with the release's public settings, if they name one of ours.
+
+    With the true `attributes` of users, it publishes those that the release has.
+    """
     expected = manifest.method.expected(manifest.settings)
     if manifest.claim.levels:
         return None  # dropped users would take their ratings with them
@@ -394,7 +401,10 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
         return None  # other users have no classes to keep
     if any(setting.name not in manifest.settings for setting in expected):
         return None
-    return _maker(manifest.method).again(manifest, seed)
+    anonymizer = _maker(manifest.method).again(manifest, seed)
+    if attributes is not None and isinstance(anonymizer, SparseRows):
+        anonymizer.attributes = attributes
+    return anonymizer
 
 
 def sampler_of(

@@ -23,7 +23,14 @@ from recveil.io.item_features import ItemTable, read_item_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
 from recveil.io.table_split import SplitBy, TableSplit, split_table
-from recveil.io.write import FOLDERS, how_to_load, reject_replacing, resolve_target, write_ratings
+from recveil.io.write import (
+    FOLDERS,
+    WITH_USERS,
+    how_to_load,
+    reject_replacing,
+    resolve_target,
+    write_ratings,
+)
 from recveil.publish.privacy_ledger import budget
 from recveil.publish.release import PublishedRows, ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
@@ -121,6 +128,10 @@ def convert(
         warn_of_reading(found)
     if items is None and written_as in FOLDERS:
         items = ItemTable.joined([table for each in releases if (table := each.items_table())])
+    users = releases[0].users_table() if len(releases) == 1 else None
+    if users is not None and written_as not in WITH_USERS:
+        note = "The release has attributes of its users, which such a target does not have."
+        found = replace(found, notes=(*found.notes, note))
     if split is None and split_by != "user":
         raise RecveilError(
             "split_by (--split-by) is given without split (--split); give the share of the test "
@@ -131,7 +142,8 @@ def convert(
     if parts is not None:
         n_test = describe_count(parts.test.n_ratings, "rating")
         found = replace(found, notes=(*found.notes, f"Test: {n_test}, which are {parts.rule}."))
-    write_ratings(found.ratings, target, format=target_format, item_table=items, split=parts)
+    tables = {"item_table": items, "user_table": users if written_as in WITH_USERS else None}
+    write_ratings(found.ratings, target, format=target_format, **tables, split=parts)
     load = how_to_load(written_as, Path(target), found.ratings, is_split=parts is not None)
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
 

@@ -13,9 +13,10 @@ from recveil.publish.publisher_card import Findings, PublisherCard
 from recveil.release.data_card import data_card, in_quotes
 from recveil.release.dates import DATE
 from recveil.release.earlier_formats import RENAMED_SINCE
-from recveil.release.manifest import ALL_PARTS, ITEM_TABLE, FileEntry, Manifest
+from recveil.release.manifest import ALL_PARTS, ITEM_TABLE, USER_TABLE, FileEntry, Manifest
 from recveil.release.records import hides_items
 from recveil.release.settings import publishes_counts
+from recveil.release.user_table import SUPPRESSED
 from recveil.runtime.errors import quoted
 
 # What Markdown or a page would take for more than text.
@@ -201,6 +202,8 @@ def croissant(
     record_sets = [] if manifest.layout == "model" else [_records(manifest, content_name)]
     if manifest.item_table:
         record_sets.append(_item_records(manifest))
+    if manifest.user_columns is not None:
+        record_sets.append(_user_records(manifest))
     if record_sets:
         about["recordSet"] = record_sets
     text = json.dumps(about, indent=2, ensure_ascii=False)
@@ -324,6 +327,15 @@ def _item_records(manifest: Manifest) -> dict[str, object]:
         {"fileObject": {"@id": ITEM_TABLE}},
     )
     return _record_set("items", description, source, manifest.item_columns, meanings)
+
+
+def _user_records(manifest: Manifest) -> dict[str, object]:
+    names = manifest.user_columns.names if manifest.user_columns else ()
+    meanings = dict.fromkeys(names, f"an attribute; {SUPPRESSED} if it is unknown or not published")
+    meanings["user_id"] = _MEANINGS["user_id"]
+    description = "The records of the release with attributes of their users, one per line."
+    source = {"fileObject": {"@id": USER_TABLE}}
+    return _record_set("users", description, source, manifest.user_table_columns, meanings)
 
 
 def _record_set(

@@ -41,6 +41,7 @@ from recveil.release.manifest import (
     PRIVATE_MANIFEST,
     PROTECTED,
     SHORT_USERS,
+    USER_TABLE,
     FileEntry,
     Manifest,
     class_list,
@@ -420,6 +421,13 @@ def _check_layout(published: Published, layout: str) -> None:
             "of users; take users",
             code="option.unsupported",
         )
+    table = published.user_table
+    if layout == "groups" and table is not None and table.about.sensitive:
+        raise RecveilError(
+            "layout 'groups' (--layout): not with a sensitive attribute, of which each user has "
+            "a row in users.csv; take users",
+            code="option.unsupported",
+        )
     if layout == "model" and published.model is None:
         raise RecveilError(
             f"layout 'model' (--layout): {published.settings['method']!r} has no model of users; "
@@ -463,6 +471,10 @@ def _write_published(
     if published.item_table is not None:  # of the items of the release, and no others
         rows = published.item_table.to_arrow(np.array(items, dtype=published.items.dtype))
         pa_csv.write_csv(rows, folder / ITEM_TABLE)
+    if published.user_table is not None:
+        ids = published.pseudonyms(0, counts["records"])
+        rows = published.user_table.to_arrow(ids, in_groups=layout == "groups")
+        pa_csv.write_csv(rows, folder / USER_TABLE)
     (folder / CARD).write_bytes(data_card(manifest, content).encode())
     files |= {name: FileEntry.of(folder / name) for name in manifest.files_next_to_ratings}
     (folder / MANIFEST).write_bytes(to_bytes(replace(manifest, files=files).to_json()))

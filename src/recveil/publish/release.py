@@ -3,7 +3,7 @@
 import operator
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -25,7 +25,14 @@ from recveil.release.claim import Claim
 from recveil.release.coverage import Coverage, kept_of
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
-from recveil.release.reader import as_numbers, read_items, read_rows, reading_release, record_starts
+from recveil.release.reader import (
+    as_numbers,
+    read_attributes,
+    read_items,
+    read_rows,
+    reading_release,
+    record_starts,
+)
 from recveil.release.records import PREFIX, pseudonyms
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.runtime.errors import RecveilError, no_attribute, quoted, shortened
@@ -143,6 +150,10 @@ class PublishedRows(ABC):
     @abstractmethod
     def items_table(self) -> ItemTable | None:
         """Return the public columns of its items; None if the publisher gave none."""
+
+    @abstractmethod
+    def users_table(self) -> ItemTable | None:
+        """Return the published attributes by the ids of `ids(per_user=True)`; None without any."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
@@ -272,8 +283,27 @@ class ReleaseFolder(PublishedRows):
         """Return the content of items.csv; None if the publisher gave none."""
         return read_items(self._folder, self.manifest)
 
+    def users_table(self) -> ItemTable | None:
+        """Return the content of users.csv, one row per user; None if the publisher gave none."""
+        attributes = read_attributes(self._folder, self.manifest)
+        if self.manifest.user_columns is None:
+            return None
+        table = self.to_arrow()
+        firsts = pa.array(record_starts(table)[:-1])
+        sizes = table["group_size"].take(firsts).to_pylist() if self.manifest.in_groups else []
+        ids = table["user_id"].take(firsts).to_pylist()
+        with reading_release(self.name):
+            rows = [attributes[each] for each in ids]
+        rows = [rows[at] for at in np.repeat(np.arange(len(rows)), sizes or 1).tolist()]
+        return _table_of(self.manifest.user_columns.names, rows, self.ids(per_user=True))
+
     def _row_tables(self) -> Iterator[pa.Table]:
         return read_rows(self._folder, self.manifest)
+
+
+def _table_of(names: Sequence[str], rows: Sequence[Sequence[str]], ids: list[str]) -> ItemTable:
+    columns = {name: [*(row[at] for row in rows), ""] for at, name in enumerate(names)}
+    return ItemTable(columns, {each: at for at, each in enumerate(ids)})
 
 
 def _values(column: pa.ChunkedArray) -> NDArray[Any]:
@@ -346,6 +376,14 @@ class Release(Sides, PublishedRows):
     def items_table(self) -> ItemTable | None:
         """Return the public columns of items of which `write` publishes rows; None without any."""
         return self.published.item_table
+
+    def users_table(self) -> ItemTable | None:
+        """Return the attributes that `write` publishes; None without any."""
+        table = self.published.user_table
+        if table is None:
+            return None
+        rows = [*zip(*table.columns.values(), strict=True)]
+        return _table_of(table.about.names, rows, self.ids(per_user=True))
 
     def verify(self) -> Verification:
         """Write the release to a temporary folder and verify it there.

@@ -34,6 +34,7 @@ from recveil.release.manifest import (
     PROTECTED,
     RATINGS,
     RISK,
+    USER_TABLE,
     FileEntry,
     is_part,
     private_name,
@@ -164,7 +165,7 @@ def _remove_unless_locked(file: Path) -> None:
 
 # All files of a release and of its private folder.
 _OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
-_OWN_FILES |= {HIDDEN_ITEMS_FILE, PROTECTED, ERASURES, ITEM_TABLE, NOISY_SUMS}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE, PROTECTED, ERASURES, ITEM_TABLE, USER_TABLE, NOISY_SUMS}
 
 # Within the staging folder. Synthetic users have no private folder, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"

@@ -12,6 +12,7 @@ from recveil.release.earlier_formats import RENAMED_SINCE, earlier_card
 from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.method import publishes_likes
 from recveil.release.synthetic_form import errors_of_noise
+from recveil.release.user_table import SUPPRESSED
 from recveil.runtime.errors import describe_count
 
 # Characters that could end the quotes around an example or be taken for markup.
@@ -66,7 +67,7 @@ def data_card(
         _environment(**cards)
         .get_template("card" if holds_all else "method")
         .render(
-            **content | {"item_table": _of_items(manifest)},
+            **content | {"item_table": _of_items(manifest), "user_table": _of_users(manifest)},
             promise=claim_of_json(content),
             of_1_0=of_1_0,
             states_catalog=states_catalog and _has_rated_items(manifest),
@@ -102,6 +103,36 @@ def _of_items(manifest: Manifest) -> str:
         f"guarantee covers what they say.\nImport it as text in a spreadsheet, which may run a "
         f"cell that begins like a formula."
     )
+
+
+def _of_users(manifest: Manifest) -> str:
+    about = manifest.user_columns
+    if about is None:
+        return ""
+    names = [f"`{shown_word(name)}`" for name in about.names]
+    record = "group" if manifest.layout == "groups" else "user"
+    parts = [
+        f"`users.csv` has a row for each {record}, in the order of the records: `user_id`, and as "
+        f"text {', '.join(names)}."
+    ]
+    parts[0] += f"\n`{SUPPRESSED}` stands for a value that is unknown or not published."
+    if about.shared:
+        parts.append(
+            f"At least {manifest.claim.k} users share each record and "
+            f"{', '.join(names[: len(about.shared)])}. All users of a class have these values: "
+            f"whoever finds\na user's class learns them, and who knows them finds it more easily."
+        )
+    if about.sensitive:
+        parts.append(
+            f"In a class, values of {names[-1]} are in random order, and none has more than "
+            f"1/{about.l} of the\nusers with a value: an adversary who knows the class, and "
+            f"nothing else of its users, infers a value with probability\nat most 1/{about.l}. "
+            f"Other knowledge, skewed shares, and that a class shows no value can reveal more."
+        )
+    parts.append(
+        "Import it as text in a spreadsheet, which may run a cell that begins like a formula."
+    )
+    return "\n\n".join(parts)
 
 
 def in_quotes(text: str) -> str:

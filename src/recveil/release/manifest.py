@@ -24,6 +24,7 @@ from recveil.release.method import Method, publishes_likes
 from recveil.release.registry import find_method, method_of
 from recveil.release.settings import NEWEST, value_grid
 from recveil.release.sides import Published
+from recveil.release.user_table import ATTRIBUTE_FORMAT, UserColumns
 from recveil.runtime.safe_repr import brief
 
 
@@ -57,6 +58,8 @@ MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 RATINGS = ("ratings.parquet", "ratings.csv")
 # Public columns of the items of the release, if the publisher gives them.
 ITEM_TABLE = "items.csv"
+# Declared attributes of the users of the release, if the publisher gives them.
+USER_TABLE = "users.csv"
 MODEL = "model.parquet"  # in place of the ratings, for synthetic users that are not sampled yet
 # Ratings in many parts, and the name that the card uses for all of them.
 ALL_PARTS = "ratings-*.parquet"
@@ -69,7 +72,7 @@ PROTECTED = "protected.parquet"  # only if the riskiest users were removed or tr
 NOISY_SUMS = "sums.npz"  # only of a plan of releases with a public list of items
 
 FORMAT = f"recveil-release-{NEWEST}"
-FORMATS = tuple(f"recveil-release-{number}" for number in range(1, DATED_FORMAT + 1))
+FORMATS = tuple(f"recveil-release-{number}" for number in range(1, ATTRIBUTE_FORMAT + 1))
 
 _COUNTS = ("users", "records", "values", "items", "classes", "singletons")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
@@ -82,23 +85,16 @@ _SYNTHETIC = {"users": ("users", "values", "items"), "model": ("items",)}
 
 
 def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
-    """Return the names of a release's counts, by its format, kind of claim and layout.
-
-    >>> from recveil.release.claim import claim_kind
-    >>> counts_of(FORMAT, claim_kind("aggregates"), "users")
-    ('users', 'values', 'items')
-    """
+    """Return the names of a release's counts, by its format, kind of claim and layout."""
     return COUNTS[format] if about.contains_users else _SYNTHETIC[layout]
 
 
-def files_next_to_ratings(about: ClaimKind, *, has_item_table: bool = False) -> tuple[str, ...]:
-    """Return the files that a release lists after the ratings, in order.
-
-    >>> from recveil.release.claim import claim_kind
-    >>> files_next_to_ratings(claim_kind("co-rated"))
-    ('classes.csv', 'README.md')
-    """
-    return (*([CLASSES] * about.contains_users), *([ITEM_TABLE] * has_item_table), CARD)
+def files_next_to_ratings(
+    about: ClaimKind, *, has_item_table: bool = False, has_user_table: bool = False
+) -> tuple[str, ...]:
+    """Return the files that a release lists after the ratings, in order."""
+    tables = ([ITEM_TABLE] * has_item_table, [USER_TABLE] * has_user_table)
+    return (*([CLASSES] * about.contains_users), *tables[0], *tables[1], CARD)
 
 
 def part_name(number: int, what: str = "ratings") -> str:
@@ -125,11 +121,7 @@ def content_files(names: Iterable[str], layout: str) -> tuple[str, ...]:
 
 
 def private_name(name: str) -> str:
-    """Return the name of the private folder of a folder.
-
-    >>> private_name("out")
-    'out.private'
-    """
+    """Return the name of the private folder of a folder."""
     return f"{name}.private"
 
 
@@ -190,12 +182,16 @@ class Manifest:
     previous: str = ""
     # The columns of the item table after the ids; empty if there is none
     item_table: tuple[str, ...] = ()
+    # The attributes of users; None if there are none
+    user_columns: UserColumns | None = None
     sha256_read: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, published: Published, layout: str | None = None) -> Self:
         """Describe a release that is still in memory."""
         newest = NEWEST if period_of(published.settings) is None else DATED_FORMAT
+        if published.user_table is not None:
+            newest = ATTRIBUTE_FORMAT
         return cls(
             format=FORMATS[(published.format_number or newest) - 1],
             claim=published.claim,
@@ -205,6 +201,7 @@ class Manifest:
             item_type="text" if published.items.dtype == object else "integer",
             previous=published.predecessor.sha256 if published.predecessor else "",
             item_table=tuple(published.item_table.columns) if published.item_table else (),
+            user_columns=published.user_table.about if published.user_table else None,
         )
 
     @classmethod
@@ -228,6 +225,7 @@ class Manifest:
             formulas=formulas and ItemFormulas(formulas["items"], formulas["example"]),
             previous=content.get("previous", ""),
             item_table=tuple(content.get("item_table", ())),
+            user_columns=UserColumns.from_json(content.get("user_attributes")),
         )
 
     def to_json(self) -> dict[str, object]:
@@ -248,6 +246,7 @@ class Manifest:
             **({"formulas": self.formulas._asdict()} if self.formulas else {}),
             **({"previous": self.previous} if self.previous else {}),
             **({"item_table": list(self.item_table)} if self.item_table else {}),
+            **({"user_attributes": self.user_columns.to_json()} if self.user_columns else {}),
             "files": {
                 name: {"sha256": entry.sha256, "bytes": entry.bytes}
                 for name, entry in self.files.items()
@@ -319,10 +318,19 @@ class Manifest:
         return pa.schema(types | dict.fromkeys(self.item_table, pa.string()))
 
     @property
+    def user_table_columns(self) -> pa.Schema:
+        """The columns of the table of users, in their order."""
+        names = self.user_columns.names if self.user_columns else ()
+        return pa.schema(dict.fromkeys(("user_id", *names), pa.string()))
+
+    @property
     def files_next_to_ratings(self) -> tuple[str, ...]:
         """The files that it lists after the ratings, in order."""
-        about, has_item_table = self.claim.about, bool(self.item_table)
-        return files_next_to_ratings(about, has_item_table=has_item_table)
+        return files_next_to_ratings(
+            self.claim.about,
+            has_item_table=bool(self.item_table),
+            has_user_table=self.user_columns is not None,
+        )
 
     @property
     def value_grid(self) -> float | None:

@@ -34,7 +34,9 @@ from recveil.release.manifest import (
     part_name,
     to_bytes,
 )
+from recveil.release.records import hides_items
 from recveil.release.settings import SHA256, problems_of_settings, repr_start
+from recveil.release.user_table import ATTRIBUTE_FORMAT, problem_of_columns
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, named_twice, reason_of
 
@@ -200,6 +202,10 @@ def _check_essentials(manifest: dict[str, Any]) -> None:
         )
     if not are_item_columns(manifest.get("item_table", ["title"])):
         raise ValueError("item_table has no names of columns of items")
+    if "user_attributes" in manifest and (
+        problem := problem_of_columns(manifest["user_attributes"])
+    ):
+        raise ValueError(problem)
 
 
 def _problems(manifest: dict[str, Any]) -> Iterator[str]:
@@ -226,13 +232,31 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     content = content_files(manifest["files"], manifest["layout"]) or (usual,)
     if is_part(content[0]):  # all of them, from the first on
         content = tuple(part_name(number) for number in range(len(content)))
-    has_item_table = "item_table" in manifest
-    names = (*content, *files_next_to_ratings(about, has_item_table=has_item_table))
+    has_item_table, has_user_table = "item_table" in manifest, "user_attributes" in manifest
+    tables = {"has_item_table": has_item_table, "has_user_table": has_user_table}
+    names = (*content, *files_next_to_ratings(about, **tables))
     yield from _key_problems("files", manifest["files"], names)
+    yield from _problems_of_attributes(manifest)
     for name, entry in manifest["files"].items():
         yield from _key_problems(f"files: {repr_start(name)}", entry, ("sha256", "bytes"))
         if not SHA256.fullmatch(entry["sha256"]):
             yield f"files: {repr_start(name)}: sha256 is no SHA-256 of 64 digits"
+
+
+def _problems_of_attributes(manifest: dict[str, Any]) -> Iterator[str]:
+    """Report attributes of users that no such release has, or their lack."""
+    if ("user_attributes" in manifest) != (_number(manifest) == ATTRIBUTE_FORMAT):
+        yield f"format {ATTRIBUTE_FORMAT} is that of releases with user_attributes, and only theirs"
+    if "user_attributes" not in manifest:
+        return
+    about, settings = manifest["user_attributes"], manifest["settings"]
+    is_sparse = settings.get("method") == "sparse rows"
+    if not is_sparse or "previous" in manifest or hides_items(settings):
+        yield "user_attributes: only sparse rows of named items, outside a series, have some"
+    if about.get("l", 1) > manifest["k"]:
+        yield "user_attributes: l is above k"
+    if "sensitive" in about and manifest["layout"] == "groups":
+        yield "user_attributes: a group has no sensitive value of its own"
 
 
 def _count_problems(manifest: dict[str, Any], about: ClaimKind) -> Iterator[str]:
@@ -248,6 +272,7 @@ def _count_problems(manifest: dict[str, Any], about: ClaimKind) -> Iterator[str]
 def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
     """Return the expected keys of a release.json, with those that not every release has."""
     since = {"formulas": FORMULAS_SINCE, "previous": RENAMED_SINCE, "item_table": RENAMED_SINCE}
+    since["user_attributes"] = ATTRIBUTE_FORMAT
     more = (n for n, first in since.items() if n in manifest and _number(manifest) >= first)
     return (*_KEYS[:-1], *more, _KEYS[-1])
 

@@ -26,6 +26,7 @@ from recveil.release.manifest import (
     MANIFEST,
     PRIVATE_MANIFEST,
     PROTECTED,
+    USER_TABLE,
     FileEntry,
     Manifest,
     private_folder,
@@ -101,6 +102,17 @@ def read_items(folder: Path, manifest: Manifest) -> ItemTable | None:
         row_of = {str(item): row for row, item in enumerate(table["item_id"].to_pylist())}
         columns = {name: [*table[name].to_pylist(), ""] for name in manifest.item_table}
         return ItemTable(columns, row_of)
+
+
+def read_attributes(folder: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]:
+    """Return the published attributes by published id; empty if a release has none."""
+    if manifest.user_columns is None:
+        return {}
+    with reading_release(folder):
+        _require_written(folder, manifest, USER_TABLE)
+        pieces = _csv(folder / USER_TABLE, manifest.user_table_columns)
+        rows = pa.concat_tables(pa.table(each) for each in pieces).to_pydict().values()
+        return {each[0]: each[1:] for each in zip(*rows, strict=True)}
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from recveil.release.coverage import Coverage
 from recveil.release.exact_ratings import ExactRatings
 from recveil.release.method import Settings
 from recveil.release.records import Groups, Records, pseudonyms
+from recveil.release.user_table import UserTable
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
@@ -111,55 +112,39 @@ class Protection(NamedTuple):
 @brief
 @dataclass(frozen=True, eq=False)
 class Published:
-    """All public content of a release.
-
-    Parameters
-    ----------
-    claim : Claim
-    items : ndarray, shape (n_items,)
-        Item ids, ascending.
-    scale : RatingScale
-        Values are within its ends, except for baselines that add noise or rotate.
-    settings : dict
-        Public description of how the release was made.
-    n_users : int
-        Number of users in the records, or of synthetic users.
-    prefix : str
-        Prefix of pseudonyms, chosen so that no pseudonym equals an original id.
-    blocks : callable
-        Returns a fresh iterator over blocks of records each time it is called.
-    default_layout : {"users", "groups"}
-        One row per user, or one per group with its size.
-    expect : callable, optional
-        Takes a layout and a file format, and returns the size estimate, or None if it is small.
-        Baselines, which are never written, have none.
-    duplicates_dropped : int
-        Omitted input rows whose user had rated the item more than once.
-    model : callable, optional
-        Returns the model for synthetic users: one row per item, with its id in the first column
-        and numbers in the others. Only if no record belongs to a user.
-    format_number : int, optional
-        The format number for an older model; the newest by default.
-    predecessor : Predecessor, optional
-        The release that it follows, if users keep the classes that they have there.
-    item_table : ItemTable, optional
-        Public columns of items, of which the rows of the published items are written.
-    """
+    """All public content of a release."""
 
     claim: Claim
+    # Item ids, ascending
     items: NDArray[Any]
+    # Values are within its ends, except for baselines that add noise or rotate
     scale: RatingScale
+    # Public description of how the release was made
     settings: Settings
+    # Users in the records, or synthetic users
     n_users: int
+    # Chosen so that no pseudonym equals an original id
     prefix: str
+    # Returns a fresh iterator over blocks of records each time it is called
     blocks: Callable[[], Iterator[Records]]
+    # One row per user, or one per group with its size
     default_layout: Literal["users", "groups"]
+    # Takes a layout and a file format, and returns the size estimate, or None if it is small;
+    # baselines, which are never written, have none
     expect: Callable[[Layout, FileFormat], Any] | None = None
+    # Omitted input rows whose user had rated the item more than once
     duplicates_dropped: int = 0
+    # Returns the model for synthetic users: one row per item, its id in the first column, numbers
+    # in the others; only if no record belongs to a user
     model: Callable[[], pa.Table] | None = None
+    # For an older model; the newest by default
     format_number: int | None = None
+    # The release that it follows, if users keep the classes that they have there
     predecessor: Predecessor | None = None
+    # Public columns of items, of which the rows of the published items are written
     item_table: ItemTable | None = None
+    # The published attributes of users
+    user_table: UserTable | None = None
 
     def pseudonyms(self, first: int, last: int) -> list[str]:
         """Return the user ids of the published rows `first` to `last - 1`."""
@@ -205,67 +190,45 @@ class Unpicklable:
 @brief
 @dataclass(frozen=True, eq=False)
 class Private(Unpicklable):
-    """The private content of a release, which reverses it; for the publisher only.
+    """The private content of a release, which reverses it; for the publisher only."""
 
-    Parameters
-    ----------
-    users : ndarray, shape (n_users,)
-        Original user ids.
-    groups : Groups
-        The users of each group, in published order. Empty if no record belongs to a user.
-    seed : int or None
-        Fixes all randomness of the release; None if its noise must not be reproducible.
-    settings : dict
-        The full settings of predictor and grouping.
-    lone_ratings : ExactRatings or None
-        With simple homogenizing, the ratings that are published unchanged: because no other group
-        member rated the item, and for any reason.
-    levels : ndarray of int64, shape (n_users,), or None
-        Each user's own privacy level.
-    diversity_cost : DiversityCost or None
-        See `recveil.methods.predictive.diversity.DiversityCost`.
-    items : ndarray, shape (n_items,), or None
-        The original id of each published item, if items have pseudonyms.
-    ratings_sha256 : str or None
-        Digest of the original ratings; see `recveil.release.private_folder`.
-    coverage : Coverage or None
-        The items and ratings of the table that the release has; private, since recipients do not
-        know the size of the table.
-    dropped : dict
-        Numbers of rows of the table that were dropped, by reason.
-    summary : tuple of str
-        Sentences on the rows that were dropped, and on the coverage.
-    measure_coverage : callable, optional
-        Takes the release, and returns its coverage, which is measured when it is written.
-    search_items : callable, optional
-        Takes the ids of the published items, and reports that they contain ids of users who rated
-        them; "" if not. Only if the ratings are in memory and items have no pseudonyms.
-    record_output : callable, optional
-        Records the folder of the written release in the publisher's ledger.
-    continuation : Continuation or None
-        What became of the users of the releases before, if it follows one.
-    protection : Protection or None
-    noisy_sums : EarlierSums or None
-        The noisy sums that the next release of a plan may reuse.
-    """
-
+    # Original ids
     users: NDArray[Any]
+    # The users of each group, in published order; empty if no record belongs to a user
     groups: Groups
+    # Fixes all randomness of the release; None if its noise must not be reproducible
     seed: int | None
+    # The full settings of predictor and grouping
     settings: Settings = field(default_factory=dict)
+    # With simple homogenizing, the ratings that are published unchanged: because no other group
+    # member rated the item, and for any reason
     lone_ratings: ExactRatings | None = None
+    # Each user's own privacy level
     levels: NDArray[np.int64] | None = None
+    # See `recveil.methods.predictive.diversity.DiversityCost`
     diversity_cost: Any = None
+    # The original id of each published item, if items have pseudonyms
     items: NDArray[Any] | None = None
+    # Of the original ratings; see `recveil.release.private_folder`
     ratings_sha256: str | None = None
+    # The items and ratings of the table that the release has; private, since recipients do not
+    # know the size of the table
     coverage: Coverage | None = None
+    # Numbers of rows of the table that were dropped, by reason
     dropped: dict[str, int] = field(default_factory=dict)
+    # Sentences on the rows that were dropped, and on the coverage
     summary: tuple[str, ...] = ()
+    # Takes the release, and returns its coverage, which is measured when it is written
     measure_coverage: Callable[["Sides"], Coverage] | None = None
+    # Takes the ids of the published items, and reports that they contain ids of users who rated
+    # them; "" if not. Only if the ratings are in memory and items have no pseudonyms
     search_items: Callable[[NDArray[Any]], str] | None = None
+    # Records the folder of the written release in the publisher's ledger
     record_output: Callable[[Path], None] | None = None
+    # What became of the users of the releases before, if it follows one
     continuation: Continuation | None = None
     protection: Protection | None = None
+    # The noisy sums that the next release of a plan may reuse
     noisy_sums: Any = None
 
     def _facts(self) -> dict[str, object]:

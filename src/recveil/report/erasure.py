@@ -141,6 +141,11 @@ def _describe_trace(trace: Trace) -> str:
         f"{name} has their row {', '.join(trace.record_ids)}{kept}: "
         f"{describe_count(trace.class_size, 'user has', 'users have')} the same {shared}."
     )
+    if trace.attributes:
+        shared = ", ".join(f"{name} {value}" for name, value in trace.attributes.items())
+        text += f" All of them have {shared} in users.csv."
+    if trace.shows:
+        text += f" One {trace.shows} of the class in users.csv is theirs."
     exact = trace.exact
     if exact is None:
         return text

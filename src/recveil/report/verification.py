@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from recveil.release.claim import claim_kind, of_large_delta, of_large_epsilon
+from recveil.release.user_table import SUPPRESSED
 from recveil.report.document import parts_of
 from recveil.report.terminal import echo, escape, table_of
 from recveil.runtime.errors import describe_count
@@ -27,7 +28,11 @@ _IRREGULARITIES = {
 @parts_of.register
 def _(result: Verification) -> dict[str, object]:
     is_counted = result.contains_users
-    more = {"value_limits": result.value_limits, "continued_classes": result.n_continued}
+    more = {
+        "value_limits": result.value_limits,
+        "continued_classes": result.n_continued,
+        "attributes": result.attributes,
+    }
     return {
         "holds": result.holds,
         "claim": result.claim,
@@ -112,6 +117,17 @@ def _item_table(n_formulas: int) -> str:
     stated = (
         "Only the publisher states that items.csv is public: whether its cells are true, or were "
         "computed from ratings, is not checked."
+    )
+    if not n_formulas:
+        return stated
+    cells = describe_count(n_formulas, "cell begins", "cells begin")
+    return f"{stated} {cells} like a formula: import it as text in a spreadsheet."
+
+
+def _user_table(n_formulas: int) -> str:
+    stated = (
+        "Only the publisher states that the attributes in users.csv are those of the users; all "
+        "users of a class have the same, so whoever finds a class learns them."
     )
     if not n_formulas:
         return stated
@@ -204,6 +220,7 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     "formulas": _formulas,
     "user-ids": _user_ids,
     "item-table": _item_table,
+    "user-table": _user_table,
     "croissant": _croissant,
     # The same of a plain file or a table.
     "ids-and-names": "What the ids of users and items and the names of columns reveal is not "
@@ -333,11 +350,23 @@ def _show_figures(console: Console, result: Verification) -> None:
             f"{describe_count(result.n_continued, 'class', 'classes')} is part of one class, with "
             f"as many rows."
         )
+    if result.attributes is not None and result.holds:
+        console.print(escape(_describe_attributes(result)))
     if result.value_limits is not None and result.holds:
         console.print(
             f"The values of each item in a class (imputed ones included; of means, the ratings "
             f"behind them) have {result.value_limits}, as stated."
         )
+
+
+def _describe_attributes(result: Verification) -> str:
+    found = result.attributes or {}
+    n_published = ", ".join(f"{name} of {n:,}" for name, n in found.items())
+    limit = f"; no {[*found][-1]} has more than 1/{result.attribute_l} of a class"
+    return (
+        f"Attributes of {describe_count(result.users, 'user')} (the others have "
+        f"“{SUPPRESSED}”): {n_published}{limit * (result.attribute_l > 1)}."
+    )
 
 
 def _show_violations(console: Console, result: Verification) -> None:

@@ -105,6 +105,7 @@ def anonymize(
         "truncate_to (--truncate-to)": request.truncate_to is not None,
         "risk (--risk)": request.risk is not None,
         "item_table (--item-table)": request.item_table is not None,
+        "users (--users)": request.users is not None,
         "dates (--dates)": request.options.get("dates") is not None,
         "reuse (--reuse)": request.options.get("reuse") is not None,
         "cohort (--cohort)": request.options.get("cohort") is not None,

@@ -1,8 +1,9 @@
 """Checks of the files of a release other than its ratings."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -21,13 +22,16 @@ from recveil.release.manifest import (
     PRIVATE_MANIFEST,
     PROTECTED,
     SHORT_USERS,
+    USER_TABLE,
     Manifest,
     class_list,
     counts_of,
     is_part,
 )
 from recveil.release.records import ITEM_PREFIX, hides_items, pseudonyms
+from recveil.release.user_table import SUPPRESSED, is_cell
 from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.safe_repr import brief
 from recveil.verification.equivalence_classes import Classes
 from recveil.verification.not_covered import formulas_of
 from recveil.verification.published_file import PublishedFile, csv_pieces
@@ -237,3 +241,81 @@ def check_item_table(
         problem = "its items are not those of the release, each once, in ascending order"
         problems.append(Violation.of_file(ITEM_TABLE, problem))
     return problems, [Limit("item-table", (n_formulas,))]
+
+
+@brief
+class CheckedUsers(NamedTuple):
+    """What the table of users of a release shows."""
+
+    problems: list[Violation]
+    limits: list[Limit]
+    # Users who share a record with its attributes, at least; None without attributes
+    smallest: int | None = None
+    # Users with a value of each attribute
+    n_published: dict[str, int] | None = None
+
+
+def check_user_table(
+    folder: Path,
+    manifest: Manifest,
+    records: Sequence[tuple[bytes, str, int]],
+    sizes: Sequence[int],
+    k: int,
+) -> CheckedUsers:
+    """Require one row per record, k users with each record and its attributes, and l-diversity."""
+    about, problems = manifest.user_columns, list[Violation]()
+    if about is None:
+        return CheckedUsers([], [])
+    try:
+        pieces = [*csv_pieces(folder / USER_TABLE, manifest.user_table_columns, problems)]
+    except (pa.ArrowException, OSError, UnicodeDecodeError, RecveilError):
+        problem = "cannot be read as the table of users that release.json states"
+        return CheckedUsers([*problems, Violation.of_file(USER_TABLE, problem)], [], 0)
+    ids, *columns = (
+        (pa.concat_tables(pieces) if pieces else pa.table({"": []})).to_pydict().values()
+    )
+    if ids != [user_id for _, user_id, _ in records]:
+        problem = "its users are not the records of the release, each once, in their order"
+        return CheckedUsers([*problems, Violation.of_file(USER_TABLE, problem)], [], 0)
+    texts = [text for column in columns for text in column]
+    if not all(map(is_cell, texts)):
+        problem = f'a cell is empty, or is not shown whole; unknown values are "{SUPPRESSED}"'
+        problems.append(Violation.of_file(USER_TABLE, problem))
+    rows = [*zip(*columns[: len(about.shared)], strict=True)] or [()] * len(ids)
+    keys = [(digest, *row) for (digest, _, _), row in zip(records, rows, strict=True)]
+    users = Counter[tuple[Any, ...]]()
+    for key, size in zip(keys, sizes, strict=True):
+        users[key] += size
+    smallest = min(users.values(), default=0)
+    if smallest < k:
+        problem = (
+            f"a record and its attributes are shared by {describe_count(smallest, 'user')}; at "
+            f"least {k} required"
+        )
+        problems.append(Violation.of_file(USER_TABLE, problem))
+    if about.sensitive:
+        problems += _undiverse(keys, columns[-1], about.l)
+    published = {
+        name: sum(size for text, size in zip(column, sizes, strict=True) if text != SUPPRESSED)
+        for name, column in zip(about.names, columns, strict=True)
+    }
+    return CheckedUsers(
+        problems, [Limit("user-table", (sum(map(is_formula, texts)),))], smallest, published
+    )
+
+
+def _undiverse(
+    keys: Sequence[tuple[Any, ...]],
+    texts: Sequence[str],
+    l: int,  # noqa: E741
+) -> Iterator[Violation]:
+    """Report classes of which a sensitive value has more than 1 / l of the known ones."""
+    known = [(key, text) for key, text in zip(keys, texts, strict=True) if text != SUPPRESSED]
+    n_known = Counter(key for key, _ in known)
+    above = {key for (key, _), n in Counter(known).items() if n * l > n_known[key]}
+    if above:
+        problem = (
+            f"in {describe_count(len(above), 'class', 'classes')} a sensitive value has more than "
+            f"1/{l} of the users with a value"
+        )
+        yield Violation.of_file(USER_TABLE, problem)

@@ -25,6 +25,7 @@ from recveil.release.manifest import (
     ITEM_TABLE,
     MANIFEST,
     PRIVATE_MANIFEST,
+    USER_TABLE,
     FileEntry,
     Manifest,
 )
@@ -32,6 +33,7 @@ from recveil.release.manifest_reader import read_manifest
 from recveil.release.private_folder import assignment_files, read_assignment
 from recveil.release.records import PREFIX
 from recveil.release.settings import foreign_names
+from recveil.release.user_table import MOST_NUMBERS
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, reason_of
 from recveil.runtime.safe_repr import brief
@@ -229,7 +231,7 @@ def find_values(
         *_among_ids(names, side),
         *([("item_id", in_items.problem)] if in_items.problem else []),
         *_in_free_text(folder, manifest, problems, names, side),
-        *_in_item_table(folder, manifest, side),
+        *_in_tables(folder, manifest, side),
         *_seed(folder, side),
         *_in_order(manifest, names, side),
     ]
@@ -298,6 +300,7 @@ def _free_texts(
         [name for _, name in foreign_names(manifest.settings)]
         + distinctive_values(manifest.scale.labels, 1)
         + distinctive_values(manifest.item_table, 1)
+        + distinctive_values(manifest.user_columns.names if manifest.user_columns else (), 1)
     )
     yield MANIFEST, _text(folder / MANIFEST) if problems else free
     ratings_name = manifest.ratings_file or ""
@@ -319,17 +322,27 @@ def _free_texts(
         yield name, _adjacent_values(folder / name, expected_columns)
 
 
-def _in_item_table(folder: Path, manifest: Manifest, side: PrivateSide) -> _Found:
-    """Search the cells of the item table, column by column, for users."""
-    if not manifest.item_table:
-        return
-    try:
-        table = pa.concat_tables(csv_pieces(folder / ITEM_TABLE, manifest.item_columns, []))
-    except (pa.ArrowException, OSError, UnicodeDecodeError, RecveilError):
-        return  # reported as a violation
-    columns = {name: table[name].unique().to_pylist() for name in manifest.item_table}
-    for name in columns_with_users(side.users, columns):
-        yield ITEM_TABLE, f"column {manifest.item_table.index(name) + 2} contains ids of users"
+def _in_tables(folder: Path, manifest: Manifest, side: PrivateSide) -> _Found:
+    """Search the cells of the tables of items and users, column by column, for users."""
+    of_users = manifest.user_columns.names if manifest.user_columns else ()
+    ids = {*map(str, side.users)}
+    for file, names, schema in (
+        (ITEM_TABLE, manifest.item_table, manifest.item_columns),
+        (USER_TABLE, of_users, manifest.user_table_columns),
+    ):
+        try:
+            pieces = [*csv_pieces(folder / file, schema, [])] if names else []
+        except (pa.ArrowException, OSError, UnicodeDecodeError, RecveilError):
+            continue  # reported as a violation
+        if not pieces:
+            continue
+        table = pa.concat_tables(pieces)
+        columns = {name: table[name].unique().to_pylist() for name in names}
+        found = columns_with_users(side.users, columns)
+        if file == USER_TABLE:
+            found += [name for name in names if len(ids & {*columns[name]}) > MOST_NUMBERS]
+        for name in dict.fromkeys(found):
+            yield file, f"column {names.index(name) + 2} contains ids of users"
 
 
 def _adjacent_values(file: Path, expected_columns: Sequence[str]) -> str:

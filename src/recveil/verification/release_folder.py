@@ -31,6 +31,7 @@ from recveil.verification.means import ImputedValues, MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     check_item_table,
+    check_user_table,
     counts_of_ratings,
     foreign_files,
     has_clusters,
@@ -263,6 +264,7 @@ def check_published(
     classes, supports, rows = Classes(), Supports(), DistinctRows()
     means, imputed = MeansOfLevels(manifest), ImputedValues(manifest)
     limited, item_counts = LimitedValues(manifest), ItemCounts()
+    sizes: list[int] = []
     stated = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
@@ -271,6 +273,7 @@ def check_published(
             imputed.add(block.items, block.values)
             limited.add(block.stated_digests, block.indptr, block.items, block.values)
             item_counts.add(block.items)
+            sizes += block.sizes if manifest.user_columns else []
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
     except MemoryLimitError:  # no property of the file
@@ -307,15 +310,18 @@ def check_published(
     violations += line_breaks_in_items(file.items, file.name)
     of_table, table_limits = check_item_table(folder, manifest, file.items)
     violations += of_table
+    of_users = check_user_table(folder, manifest, stated.records, sizes, required)
+    violations += of_users.problems
+    smallest = [each for each in (classes.smallest, of_users.smallest) if each is not None]
     return Verification(
         claim=checked,
         k_required=required,
-        k_achieved=classes.smallest,
+        k_achieved=min(smallest),
         users=classes.users,
         records=len(classes.records),
         classes=len(classes.user_counts),
         layout=manifest.layout,
-        compared=[*file.claim.compared, *file.compared_too],
+        compared=[*file.claim.compared, *file.compared_too, *_shared_attributes(manifest)],
         violations=violations.to_list(),
         checksums=checksums,
         singletons=classes.singletons,
@@ -323,9 +329,15 @@ def check_published(
         diversity=diversity,
         links=_links(supports, classes) if links and no_links is None else None,
         no_links=no_links,
-        not_covered=[*limits, *limits_of_items(file.items), *table_limits],
+        not_covered=[*limits, *limits_of_items(file.items), *table_limits, *of_users.limits],
         value_limits=limited.checked,
+        attributes=of_users.n_published,
+        attribute_l=manifest.user_columns.l if manifest.user_columns else 1,
     )
+
+
+def _shared_attributes(manifest: Manifest) -> tuple[str, ...]:
+    return manifest.user_columns.shared if manifest.user_columns else ()
 
 
 def _note(

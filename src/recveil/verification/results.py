@@ -146,6 +146,10 @@ class Verification(Reportable):
         The sum of the release's ledger at that delta.
     n_continued : int or None
         The number of classes of the previous release, if it was compared.
+    attributes : dict of str to int, or None
+        For how many users each attribute is published, if any is.
+    attribute_l : int
+        No sensitive value has more than 1 / attribute_l of a class; 1 without one.
     private_found : sequence of str or None
         The private data in the release, in sentences that repeat no value; each is also a
         violation. None if not requested.
@@ -174,6 +178,8 @@ class Verification(Reportable):
     private_found: Sequence[str] | None = None
     value_limits: str | None = None
     n_continued: int | None = None
+    attributes: dict[str, int] | None = None
+    attribute_l: int = 1
 
     @property
     def holds(self) -> bool:

@@ -170,7 +170,12 @@ def attack_clusters(
     with one_thread():
         features = _features(table, known, clusters, record[::2])
         weights = _fit(features[:, ::2], record[::2])
-        chances = _fit_to_sizes(_chances(features[:, 1::2], weights), unknown)
+        chances = _chances(features[:, 1::2], weights)
+        if table.known_attributes and table.attributes:
+            for places, records in table.agreeing(known.targets[1::2]):
+                others = np.setdiff1d(np.arange(clusters.size), records)
+                chances[np.ix_(places, others)] = 1e-30
+        chances = _fit_to_sizes(chances, unknown)
     record, sizes = record[1::2], table.candidates.sizes
     records, of_cluster = np.arange(clusters.size), np.bincount(clusters, unknown)
     to_cluster = sparse.csr_array((np.ones(clusters.size), (records, clusters)))

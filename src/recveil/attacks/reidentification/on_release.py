@@ -276,7 +276,8 @@ def attack_release(
     are long if many users rated much, which `Likelihood` takes into account. It is tried with three
     spreads of the ratings around a value: zero, an eighth and a quarter of the scale. Where values
     exceed the scale, as with noise, all attacks are tried with the published and with the clipped
-    values. Where values have dates, the attacks that compare dates are tried without them, and with
+    values. If the adversary knows attributes that are published, all are also tried among the
+    classes that agree. Where values have dates, the attacks are tried without them, and with
     two widths of the differences that agree. In a co-rated release, all are tried again without the
     possible fills, in each way of `find_strikes`; records that become identical share their score.
     Reporting the strongest variant favours the adversary slightly.
@@ -373,7 +374,37 @@ def _try_attacks(
         for name, attack in attacks_on_release(fitted, ratings.scale)
         if not compared or name not in _WITHOUT_DATES
     ]
+    if table.known_attributes and table.attributes:
+        ways += _with_attributes(table, ratings.scale, adversary, known, struck)
     return known, ways
+
+
+def _with_attributes(
+    table: AttackTarget,
+    scale: RatingScale,
+    adversary: Adversary,
+    known: Knowledge,
+    strikes: Mapping[str, NDArray[np.bool_]],
+) -> Iterator["_Way"]:
+    """Yield the attacks among the classes whose published attributes agree with a target's."""
+    groups = [*table.agreeing(known.targets)]
+    for read_as, candidates in _as_read(table, scale, strikes):
+        found: dict[tuple[str, str, int, int], list[Guesses]] = {}
+        for places, records in groups:
+            number = np.full(candidates.n_records + 1, -1)  # the last one for users in none
+            number[records] = np.arange(records.size)
+            some = candidates.only(records)
+            dated = with_dates(some, adversary, known.only(places))
+            for width, (compared, fitted, about) in enumerate(dated):
+                for at, (name, attack) in enumerate(attacks_on_release(fitted, scale)):
+                    if name == ResidualAttack.name or (compared and name in _WITHOUT_DATES):
+                        continue  # a fit of some of the rows is worse than one of all
+                    key = (name, f"{read_as}{compared}, with attributes", at, width)
+                    guesses = attack.attack(some, about, number[table.record_of])
+                    found.setdefault(key, []).append(guesses.renumbered(records))
+        order = np.concatenate([places for places, _ in groups]) if groups else np.empty(0, int)
+        for (name, suffix, *_), parts in found.items():
+            yield _Way(name, suffix, Guesses.joined(parts, np.argsort(order)))
 
 
 # Attacks that do not compare dates.

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from recveil.methods.base import (
 )
 from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.previous_release import PreviousRelease
+from recveil.methods.published_users import DeclaredAttributes
 from recveil.methods.rare_items import activity_on, split_items
 from recveil.methods.sparse.classes import (
     Dealt,
@@ -83,6 +85,8 @@ class SparseRows(BaseAnonymizer):
     dates : {"year", "quarter", "month", "week"}, optional
         Publish a date with each value: the first day of the period of a median day of at least k
         raters of the item. It is the same for all users of a class. Not with `previous`.
+    attributes : DeclaredAttributes, optional
+        Publish attributes of the users of the table; see `recveil.methods.published_users`.
 
     Notes
     -----
@@ -113,12 +117,14 @@ class SparseRows(BaseAnonymizer):
         seed: int | None = None,
         previous: PreviousRelease | None = None,
         dates: str | None = None,
+        attributes: DeclaredAttributes | None = None,
     ) -> None:
         self.k = k
         self.cluster_size = cluster_size
         self.seed = seed
         self.previous = previous
         self.dates = dates
+        self.attributes = attributes
         self.check_options()
 
     def anonymize(self, ratings: Ratings | Any) -> Release:
@@ -147,13 +153,14 @@ class SparseRows(BaseAnonymizer):
         )
         places = embed_users(ratings, RANK, of_places)
         k, least = int(self.k), max(int(self.k), self.cluster_size)
+        attributes = None if self.attributes is None else self.attributes.of(table.users)
         rng = secret_rng(seed, table)
         kept = split_items(ratings.support, k)
         activity = activity_on(ratings, kept)
         continued = None
         if seats is None:
             gathering = KGather(min_size=least, random_state=of_clusters)
-            classes = deal_classes(gathering.fit(places).labels_, activity, k, rng)
+            classes = _deal(gathering, places, activity, k, rng, attributes)
         else:
             continued = continue_classes(seats, places, activity, k, least, of_clusters, rng)
             classes = continued.classes
@@ -175,7 +182,7 @@ class SparseRows(BaseAnonymizer):
             labels = ClusterValues.of_likes(int(cluster_of.max()) + 1, ratings.n_items)
         else:
             labels = _of_clusters(FunkSVD(seed=of_labels).fit(ratings).padding(), cluster_of)
-        return assemble(
+        release = assemble(
             table,
             rng,
             claim=Claim(kind=SPARSE.claim_of({}), k=k),
@@ -198,6 +205,10 @@ class SparseRows(BaseAnonymizer):
             predecessor=None if rows is None else rows.predecessor,
             continuation=None if rows is None else rows.continuation,
         )
+        if attributes is None:
+            return release
+        user_table = attributes.publish(least, groups, rng)
+        return Release(replace(release.published, user_table=user_table), release.private)
 
     def check(self, ratings: Ratings) -> None:
         """Raise the errors of `anonymize` before any work."""
@@ -224,6 +235,12 @@ class SparseRows(BaseAnonymizer):
                     "dates (--dates): not in a release that follows another one, since the changes "
                     "of an item's dates would reveal when newcomers rated it; drop dates, or "
                     "previous (--previous)",
+                    code="option.conflict",
+                )
+            if self.attributes is not None:
+                raise RecveilError(
+                    "users (--users): not in a release that follows another one, whose classes "
+                    "have users of any attributes; drop users, or previous (--previous)",
                     code="option.conflict",
                 )
         if self.dates not in (None, *DATES.allowed):
@@ -285,6 +302,26 @@ class ClusterValues(NamedTuple):
         """Return the values of implicit feedback: each is 1."""
         none = np.zeros((n_items, 0), np.float32)
         return cls(np.zeros((n_clusters, 0)), none, np.ones(n_items, np.float32))
+
+
+def _deal(
+    gathering: KGather,
+    places: NDArray[Any],
+    activity: NDArray[Any],
+    k: int,
+    rng: np.random.Generator,
+    attributes: DeclaredAttributes | None,
+) -> Dealt:
+    """Cluster users, of one stratum of published attributes each, and deal the classes."""
+    if attributes is None:
+        return deal_classes(gathering.fit(places).labels_, activity, k, rng)
+    stratum_of = attributes.strata(gathering.min_size)[1]
+    labels, n_before = np.empty(stratum_of.size, np.int64), 0
+    for stratum in range(int(stratum_of.max()) + 1):
+        users = np.flatnonzero(stratum_of == stratum)
+        labels[users] = gathering.fit(places[users]).labels_ + n_before
+        n_before = int(labels[users].max()) + 1
+    return deal_classes(labels, activity, k, rng, attributes.sensitive_codes())
 
 
 def _fit_and_draw(

@@ -588,6 +588,14 @@ def warnings_of_release(release: AttackedRelease) -> list[str]:
         why = _why_not_repeated(manifest)
     if why:
         warnings.append(f"Membership inference was not measured, because {why}.")
+    if manifest.user_columns is not None:
+        warnings.append(
+            "Membership inference did not compare published attributes of users, and may be more "
+            "accurate with them."
+            if release.knows_attributes
+            else "The adversaries did not use the published attributes of users, so that these "
+            "rates are too low; give the file of users (--users)."
+        )
     return warnings
 
 
@@ -597,6 +605,8 @@ def dangers_of(audit: Audit) -> list[str]:
     release = audit.published
     if release is None:
         return dangers
+    if release.manifest.user_columns is not None and not release.knows_attributes:
+        dangers.append(warnings_of_release(release)[-1])
     return dangers + ([] if release.linkage is None else warnings_of_linkage(release.linkage))
 
 

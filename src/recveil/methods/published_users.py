@@ -1,0 +1,309 @@
+"""Declared attributes of users that are published with a release, and strata of equal ones."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.io import Reading
+from recveil.io.item_features import is_item_column
+from recveil.io.options import ReadingOptions
+from recveil.io.side_tables import check_attributes, read_users
+from recveil.ratings import Ratings
+from recveil.release.manifest import Manifest
+from recveil.release.method import Method
+from recveil.release.records import Groups
+from recveil.release.specs.sparse import SPARSE
+from recveil.release.user_table import (
+    MOST_NUMBERS,
+    SUPPRESSED,
+    UserColumns,
+    UserTable,
+    is_attribute,
+    is_cell,
+)
+from recveil.runtime.errors import RecveilError, listed, quoted
+from recveil.runtime.safe_repr import brief
+from recveil.verification.ids_in_items import columns_with_users
+
+
+@brief
+class DeclaredAttributes(NamedTuple):
+    """Attributes of users, by name; "*" where one is unknown. Private."""
+
+    users: NDArray[Any]
+    columns: Mapping[str, list[str]]
+    about: UserColumns
+    k: int
+
+    def strata(self, least: int) -> tuple[dict[str, list[str]], NDArray[np.int64]]:
+        """Return the published values of the shared columns, and the stratum of each user."""
+        rows = list(zip(*(self.columns[name] for name in self.about.shared), strict=True))
+        rows = generalize(rows, least) if rows else [()] * self.users.size
+        number: dict[tuple[str, ...], int] = {}
+        codes = np.array([number.setdefault(row, len(number)) for row in rows], np.int64)
+        texts = {name: [row[at] for row in rows] for at, name in enumerate(self.about.shared)}
+        return texts, codes
+
+    def sensitive_codes(self) -> NDArray[np.int64] | None:
+        """Return the number of each user's sensitive value, -1 if unknown; None without one."""
+        if not self.about.sensitive:
+            return None
+        texts = self.columns[self.about.sensitive]
+        number = {text: at for at, text in enumerate(sorted({*texts} - {SUPPRESSED}))}
+        return np.array([number.get(text, -1) for text in texts], np.int64)
+
+    @classmethod
+    def like(
+        cls, manifest: Manifest, users: NDArray[Any], columns: Mapping[str, Sequence[str | None]]
+    ) -> Self | None:
+        """Return the attributes as such a release takes them; None if it has none."""
+        about, k = manifest.user_columns, manifest.claim.k
+        if about is None:
+            return None
+        texts = {name: [text or SUPPRESSED for text in columns[name]] for name in about.names}
+        if about.sensitive:
+            texts[about.sensitive] = _of_many(texts[about.sensitive], k)
+        return cls(users, texts, about, k)
+
+    def of(self, users: NDArray[Any]) -> Self:
+        """Return the attributes of some of the users, in their order."""
+        place = {user: at for at, user in enumerate(self.users.tolist())}
+        if unknown := [user for user in users.tolist() if user not in place]:
+            raise RecveilError(
+                f"attributes: user {quoted(str(unknown[0]), 40)} is not among their users; "
+                f"expected those of the same table",
+                code="release.mismatch",
+            )
+        rows = [place[user] for user in users.tolist()]
+        columns = {name: [texts[row] for row in rows] for name, texts in self.columns.items()}
+        return self._replace(users=users, columns=columns)
+
+    def publish(self, least: int, groups: Groups, rng: np.random.Generator) -> UserTable:
+        """Return the attributes in published order; sensitive ones in random order in a class."""
+        columns = {
+            name: [texts[user] for user in groups.members.tolist()]
+            for name, texts in self.strata(least)[0].items()
+        }
+        if self.about.sensitive:
+            texts, found = self.columns[self.about.sensitive], list[str]()
+            for start, end in zip(groups.starts[:-1], groups.starts[1:], strict=True):
+                members = groups.members[start:end]
+                found += hidden_in(
+                    [texts[user] for user in rng.permutation(members).tolist()], self.about.l
+                )
+            columns[self.about.sensitive] = found
+        return UserTable(self.about, columns, groups.sizes)
+
+    def _facts(self) -> dict[str, object]:
+        return {"": ", ".join(self.about.names), "users": self.users.size}
+
+
+def generalize(rows: Sequence[tuple[str, ...]], least: int) -> list[tuple[str, ...]]:
+    """Suppress attributes of rare combinations, the last one first, until all are frequent.
+
+    If fewer than `least` users lose all of theirs, those of the smallest combination do, too.
+
+    >>> generalize([("F", "young")] * 2 + [("F", "old"), ("M", "old")], 2)
+    [('F', 'young'), ('F', 'young'), ('*', '*'), ('*', '*')]
+    """
+    rows, nothing = list(rows), (SUPPRESSED,) * len(rows[0])
+    for at in reversed(range(len(nothing))):
+        counts = Counter(rows)
+        rows = [row if counts[row] >= least else (*row[:at], *nothing[at:]) for row in rows]
+    counts = Counter(rows)
+    while 0 < counts[nothing] < least and len(counts) > 1:
+        smallest = min(counts.keys() - {nothing}, key=lambda row: (counts[row], row))
+        rows = [nothing if row == smallest else row for row in rows]
+        counts = Counter(rows)
+    return rows
+
+
+def hidden_in(texts: list[str], l: int) -> list[str]:  # noqa: E741
+    """Return the sensitive values of a class; none if one has more than 1 / l of the known ones.
+
+    >>> hidden_in(["a", "b", "*", "b", "c"], 2), hidden_in(["a", "b", "b"], 2)
+    (['a', 'b', '*', 'b', 'c'], ['*', '*', '*'])
+    """
+    counts = Counter(text for text in texts if text != SUPPRESSED)
+    is_shown = max(counts.values(), default=0) * l <= counts.total()
+    return texts if is_shown else [SUPPRESSED] * len(texts)
+
+
+class _Asked(Protocol):
+    """The options of `anonymize` that decide about attributes."""
+
+    @property
+    def users(self) -> str | PathLike[str] | None: ...
+    @property
+    def attribute(self) -> Sequence[str] | None: ...
+    @property
+    def sensitive_attribute(self) -> str | None: ...
+    @property
+    def attribute_l(self) -> int | None: ...
+    @property
+    def k(self) -> int | None: ...
+    @property
+    def hide_items(self) -> bool: ...
+    @property
+    def layout(self) -> str: ...
+    @property
+    def reading(self) -> ReadingOptions: ...
+
+
+def add_attributes(
+    request: _Asked,
+    reading: Reading,
+    every_user: NDArray[Any],
+    options: dict[str, Any],
+) -> Reading:
+    """Add the attributes of users to publish, if any, to the options, and a note on them."""
+    named = [column.name for column in reading.columns if column.role == "user"]
+    is_named = request.reading.get("user") is not None
+    attributes, note = read_published_users(
+        *(request.users, request.attribute, request.sensitive_attribute, request.attribute_l),
+        *(reading.ratings, every_user, request.k or 0),
+        next((name for name in named if is_named and isinstance(name, str)), None),
+    )
+    if attributes is None:
+        return reading
+    options["attributes"] = attributes
+    return replace(reading, notes=(*reading.notes, note))
+
+
+def reject_attributes(method: Method, request: _Asked) -> None:
+    """Raise a RecveilError for attributes of users that the release cannot have."""
+    given = (request.users, request.attribute, request.sensitive_attribute, request.attribute_l)
+    if given == (None, None, None, None):
+        return
+    if method is not SPARSE:
+        raise RecveilError(
+            f"users (--users): only the method {SPARSE.name} publishes attributes, but the method "
+            f"is {method.name}; drop it, or give k (--k) instead",
+            code="option.unsupported",
+        )
+    check_declared(*given, request.k)
+    if request.hide_items or (request.layout == "groups" and request.sensitive_attribute):
+        other = "hide_items (--hide-items)" if request.hide_items else "layout (--layout) groups"
+        raise RecveilError(
+            f"users (--users): attributes not with {other}, in which they would not be "
+            f"audited or have no rows; drop one of the two",
+            code="option.conflict",
+        )
+
+
+def read_published_users(
+    users: str | PathLike[str] | None,
+    attribute: Sequence[str] | None,
+    sensitive: str | None,
+    l: int | None,  # noqa: E741
+    ratings: Ratings,
+    every_user: NDArray[np.object_],
+    k: int,
+    user: str | None = None,
+) -> tuple[DeclaredAttributes | None, str]:
+    """Read the attributes to publish, and a note on them; `every_user` may be in the file."""
+    names = check_declared(users, attribute, sensitive, l, k)
+    if users is None:
+        return None, ""
+    declared, others = read_users(users, every_user, names, user)
+    every = {name: [text or SUPPRESSED for text in texts] for name, texts in declared.items()}
+    about = UserColumns(tuple(names), sensitive or "", (l or 2) if sensitive else 1)
+    columns = dict(DeclaredAttributes(every_user, every, about, k).of(ratings.users).columns)
+    for name, texts in columns.items():
+        _check_texts(name, texts, k)
+    if found := columns_with_users(every_user.tolist(), columns):
+        raise RecveilError(
+            f"attribute (--attribute) {quoted(found[0], 40)}: contains ids of users; expected an "
+            f"attribute that many users share; drop it",
+            code="id.personal",
+        )
+    if sensitive is not None:
+        columns[sensitive] = _of_many(columns[sensitive], k)
+        if len({*columns[sensitive]} - {SUPPRESSED}) < (l or 2):
+            raise RecveilError(
+                f"attribute_l (--attribute-l) is {l or 2}, but fewer values of "
+                f"{quoted(sensitive, 40)} have at least {k} users; lower it",
+                code="option.value",
+            )
+    left = f" Not declared, and so left out: {listed(others, 80)}." if others else ""
+    has_unknown = any(SUPPRESSED in texts for texts in columns.values())
+    unknown = ' Missing values are published as "*".' if has_unknown else ""
+    note = f"User attributes: {', '.join(names)} are published in users.csv.{unknown}{left}"
+    return DeclaredAttributes(ratings.users, columns, about, k), note
+
+
+def check_declared(
+    users: str | PathLike[str] | None,
+    attribute: Sequence[str] | None,
+    sensitive: str | None,
+    l: int | None,  # noqa: E741
+    k: int | None,
+) -> list[str]:
+    """Return the names of all columns to publish; raise for those that cannot be."""
+    names = [*(attribute or ()), *([sensitive] if sensitive is not None else [])]
+    check_attributes(users, names)
+    if l is not None and sensitive is None:
+        raise RecveilError(
+            "attribute_l (--attribute-l): the limit of a sensitive attribute; name it, "
+            "sensitive_attribute (--sensitive-attribute), or leave it out",
+            code="option.required",
+        )
+    if l is not None and (type(l) is not int or not 2 <= l <= (k or l)):
+        raise RecveilError(
+            f"attribute_l (--attribute-l) is {l!r}; expected a whole number from 2 to k",
+            code="option.value",
+        )
+    for name in names:
+        if not (is_item_column(name) and is_attribute(name)):
+            raise RecveilError(
+                f"attribute (--attribute) {quoted(name, 40)}: expected a name of 1 to 40 "
+                f"characters that begins with a letter or digit, without quotes, and not that of "
+                f"ids or ratings; rename it",
+                code="column.type",
+            )
+    return names
+
+
+def _check_texts(name: str, texts: list[str], k: int) -> None:
+    """Reject texts that cannot be published, and columns whose values few users share."""
+    if bad := [text for text in texts if not is_cell(text)]:
+        raise RecveilError(
+            f"attribute (--attribute) {quoted(name, 40)}: {quoted(bad[0], 40)} has a line break or "
+            f"another character that is not shown; remove it",
+            code="id.line-break",
+        )
+    counts = Counter(text for text in texts if text != SUPPRESSED)
+    if not counts:
+        raise RecveilError(
+            f"attribute (--attribute) {quoted(name, 40)}: no user of the ratings has a value; drop "
+            f"it",
+            code="input.empty",
+        )
+    n_rare = sum(n for n in counts.values() if n < k)
+    is_fine = len(counts) > MOST_NUMBERS and all(map(_is_number, counts))
+    if is_fine or 2 * n_rare > counts.total():
+        raise RecveilError(
+            f"attribute (--attribute) {quoted(name, 40)}: {len(counts):,} different values, which "
+            f"few users share; expected at most {MOST_NUMBERS} numbers, or values that most users "
+            f"share with {k - 1} others; bin it first",
+            code="column.type",
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_many(texts: list[str], k: int) -> list[str]:
+    """Return sensitive values without those of fewer than k users."""
+    counts = Counter(texts)
+    return [text if counts[text] >= k else SUPPRESSED for text in texts]

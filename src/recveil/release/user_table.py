@@ -1,0 +1,94 @@
+"""Declared attributes of users in a release: equal within a class, but for a sensitive one."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.io.columns.columns import USUAL_NAMES, plain_name
+from recveil.io.item_features import UNSHOWN, are_item_columns
+from recveil.runtime.safe_repr import brief
+
+# A value that is not published.
+SUPPRESSED = "*"
+# A numeric column with more distinct values has to be cut into ranges first.
+MOST_NUMBERS = 20
+# The format of releases with attributes; others are written in earlier ones.
+ATTRIBUTE_FORMAT = 11
+
+
+@brief
+class UserColumns(NamedTuple):
+    """The columns of users.csv after the ids; `sensitive` is the last one, or empty."""
+
+    names: tuple[str, ...]
+    sensitive: str = ""
+    # Largest share of a sensitive value in a class is 1 / l
+    l: int = 1  # noqa: E741
+
+    @classmethod
+    def from_json(cls, content: Any) -> Self | None:
+        """Read the member of release.json; None if there is none."""
+        if not content:
+            return None
+        return cls(tuple(content["columns"]), content.get("sensitive", ""), content.get("l", 1))
+
+    def to_json(self) -> dict[str, object]:
+        """Return the member of release.json."""
+        limit = {"sensitive": self.sensitive, "l": self.l} if self.sensitive else {}
+        return {"columns": list(self.names), **limit}
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The columns that are equal within a class."""
+        return self.names[:-1] if self.sensitive else self.names
+
+    def _facts(self) -> dict[str, object]:
+        return {"": ", ".join(self.names), **({"l": self.l} if self.sensitive else {})}
+
+
+def problem_of_columns(content: Any) -> str:
+    """Describe what is wrong with the member of release.json; "" if it is valid."""
+    limit = ("sensitive", "l") if isinstance(content, dict) and "sensitive" in content else ()
+    if not isinstance(content, dict) or tuple(content) != ("columns", *limit):
+        return "user_attributes has other keys than columns, sensitive and l"
+    names = content["columns"]
+    if not are_item_columns(names) or not all(map(is_attribute, names)):
+        return "user_attributes has no names of columns of users"
+    is_whole = type(content.get("l", 2)) is int and content.get("l", 2) >= 2
+    if limit and (content["sensitive"] != names[-1] or not is_whole):
+        return "user_attributes: the sensitive column is not the last one, or l is below 2"
+    return ""
+
+
+def is_attribute(name: str) -> bool:
+    """Return whether a published column of users may have a name."""
+    return plain_name(name) not in USUAL_NAMES["item"] and name not in ("rating", "group_size")
+
+
+def is_cell(text: str) -> bool:
+    """Return whether a text may be published as an attribute."""
+    return bool(text) and text == text.strip() and not UNSHOWN.search(text)
+
+
+@brief
+class UserTable(NamedTuple):
+    """Published attributes, one text per user in published order."""
+
+    about: UserColumns
+    columns: dict[str, list[str]]
+    # Users of each group, in published order
+    sizes: NDArray[np.int64]
+
+    def to_arrow(self, ids: list[str], *, in_groups: bool) -> pa.Table:
+        """Return a row for each user, or for each group."""
+        firsts = np.cumsum(self.sizes) - self.sizes if in_groups else np.arange(self.sizes.sum())
+        texts = {
+            name: pa.array([column[at] for at in firsts.tolist()], pa.string())
+            for name, column in self.columns.items()
+        }
+        return pa.table({"user_id": pa.array(ids), **texts})
+
+    def _facts(self) -> dict[str, object]:
+        return {"": ", ".join(self.about.names), "users": int(self.sizes.sum())}
