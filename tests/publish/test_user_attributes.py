@@ -364,7 +364,6 @@ class TestTampering:
             replaced(1, "F", '""'),
             replaced(1, "F", '" F"'),
             replaced(1, "F", '"F\t"'),
-            replaced(3, None, '"ann"'),
             replaced(3, None, '""'),
             first_class_has_one_plan,
         ],
