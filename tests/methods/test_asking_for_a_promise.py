@@ -95,7 +95,7 @@ def test_a_model_to_draw_from(run, tmp_path):
         (("--k", "3", "--method", "synthetic"), "synthetic needs epsilon (--epsilon)"),
         (("--method", "k-corating"), "k-corating needs k (--k)"),
         (("--method", "magic", "--k", "3"), "method 'magic': expected one of"),
-        (("--epsilon", "3", "--item-catalog", "nowhere"), "'nowhere' cannot be read as text"),
+        (("--epsilon", "3", "--item-catalog", "nowhere"), "'nowhere' does not exist"),
         (("--epsilon", "3", "--layout", "groups"), "who have no groups"),
     ],
 )
