@@ -479,7 +479,7 @@ def _audit_release(job: Assignment, release: Path) -> Mapping[str, object]:
     warnings = [each for each in plain["warnings"] if each not in plain["data"]["notes"]]
     return {
         "release": plain["release"],
-        **{name: plain[name] for name in ("risks", "risks_before", "data", "risk")},
+        **{name: plain[name] for name in ("risks", "risks_before", "data", "options", "risk")},
         "warnings": warnings,
         "dangers": plain["dangers"],
         "ratings_sha256": digest_of(result.ratings),
