@@ -178,3 +178,9 @@ class TestInference:
         opened = open_release(RATINGS, release, users=texts)
         (found,) = infer_user_attributes(RATINGS, texts, opened, seed=2)
         assert found.in_release.by_row.high < 0.7
+
+
+def test_attributes_of_others_are_rejected(release, tmp_path):
+    options = {"release": release, "attribute": "group", "targets": 20, "curves": False}
+    with raises("release.mismatch"):
+        audit(RATINGS, users=written(tmp_path / "others.csv", groups_of(1)), **options)

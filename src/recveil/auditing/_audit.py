@@ -35,6 +35,7 @@ from recveil.auditing.opened_release import (
     open_release,
     opened_pairs,
     reject_catalogue_of_words,
+    reject_other_attributes,
 )
 from recveil.auditing.release_attacks import AttackedRelease, attack_opened
 from recveil.auditing.request import AuditRequest, MatchOptions
@@ -325,6 +326,8 @@ def _perform(request: AuditRequest) -> Audit:
                 has_catalogue=public is not None,
                 users=declared and declared.columns,
             )
+            if opened.table is not None:
+                reject_other_attributes(opened.table, opened.name)
             opened = opened_pairs(opened, original) if is_paired else opened
         in_release = look_in_release(ratings, opened, known, chosen[0], matches)
         begin(THE_REST)

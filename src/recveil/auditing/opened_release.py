@@ -27,6 +27,7 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
 from recveil.release.reader import read_model, read_private_folder
 from recveil.release.records import hides_items
+from recveil.release.user_table import SUPPRESSED
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.safe_repr import brief
 
@@ -97,6 +98,25 @@ def open_release(
         same_ratings=_made_of(folder, ratings),
         attributes=DeclaredAttributes.like(manifest, ratings.users, users) if users else None,
     )
+
+
+def reject_other_attributes(table: AttackTarget, name: str) -> None:
+    """Raise where known attributes are not the published ones: an attack would seem to fail."""
+    found = table.record_of.tolist()
+    for column in table.known_attributes.keys() & table.attributes.keys():
+        classes, texts = table.attributes[column], table.known_attributes[column]
+        n_other = sum(
+            text is None or {text, SUPPRESSED}.isdisjoint(classes[record])
+            for text, record in zip(texts, found, strict=True)
+            if record >= 0 and set(classes[record]) != {SUPPRESSED}
+        )
+        if n_other:
+            raise RecveilError(
+                f"users (--users): {quoted(column, 40)} of {describe_count(n_other, 'user')} is "
+                f"not as published in {name}, so that attacks would seem to fail; give the file "
+                f"that the release was made with",
+                code="release.mismatch",
+            )
 
 
 def _made_of(folder: Path, ratings: Ratings) -> bool | None:
