@@ -553,3 +553,14 @@ class TestBadAttributes:
         spark = pytest.importorskip("recveil.spark", reason="pyspark is not installed")
         with raises("option.unsupported", "users"):
             spark.anonymize("ratings.parquet", tmp_path / "out", k=5, users=users)
+
+
+@pytest.mark.parametrize("texts", [("hiv", "HIV", "flu"), ("a b", "a-b"), ("ﬁt", "fit")])
+@pytest.mark.parametrize("role", ["attribute", "sensitive_attribute"])
+def test_spellings_of_one_value_are_no_several_values(tmp_path, texts, role):
+    users = RATINGS.users.tolist()
+    lines = [f"{user},{texts[place % len(texts)]}" for place, user in enumerate(users)]
+    (tmp_path / "users.csv").write_text("\n".join(["user_id,plan", *lines, ""]))
+    with raises("attribute.values"):
+        anonymize(RATINGS, tmp_path / "out", k=5, users=tmp_path / "users.csv", **{role: "plan"})
+    assert not (tmp_path / "out").exists()

@@ -1,5 +1,6 @@
 """Declared attributes of users that are published with a release, and strata of equal ones."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -283,6 +284,16 @@ def _check_texts(name: str, texts: list[str], k: int) -> None:
             f"attribute (--attribute) {quoted(name, 40)}: no user of the ratings has a value; drop "
             f"it",
             code="input.empty",
+        )
+    alike: dict[str, list[str]] = {}
+    for text in counts:
+        folded = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+        alike.setdefault(folded or text, []).append(text)
+    if several := [texts for texts in alike.values() if len(texts) > 1]:
+        raise RecveilError(
+            f"attribute (--attribute) {quoted(name, 40)}: {listed(sorted(several[0]), 80)} may be "
+            f"one value, which would count as different ones; write it in one way",
+            code="attribute.values",
         )
     n_rare = sum(n for n in counts.values() if n < k)
     is_fine = len(counts) > MOST_NUMBERS and all(map(_is_number, counts))
