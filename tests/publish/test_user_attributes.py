@@ -564,3 +564,11 @@ def test_spellings_of_one_value_are_no_several_values(tmp_path, texts, role):
     with raises("attribute.values"):
         anonymize(RATINGS, tmp_path / "out", k=5, users=tmp_path / "users.csv", **{role: "plan"})
     assert not (tmp_path / "out").exists()
+
+
+def test_values_that_signs_distinguish_are_several(tmp_path):
+    users, texts = RATINGS.users.tolist(), ("A", "A-", "<18", "18", "1-5", "15")
+    lines = [f"{user},{texts[place % len(texts)]}" for place, user in enumerate(users)]
+    (tmp_path / "users.csv").write_text("\n".join(["user_id,plan", *lines, ""]))
+    options = {"users": tmp_path / "users.csv", "sensitive_attribute": "plan"}
+    assert anonymize(RATINGS, tmp_path / "out", k=5, **options).verification.holds

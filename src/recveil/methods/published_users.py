@@ -1,5 +1,6 @@
 """Declared attributes of users that are published with a release, and strata of equal ones."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,9 @@ from recveil.release.user_table import (
 from recveil.runtime.errors import RecveilError, listed, quoted
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import columns_with_users
+
+# What separates words, in which spellings differ; "A-", "<18" and "1-5" are values of their own.
+_BETWEEN = re.compile(r"(?<=[^\W\d])[\s_-]+(?=[^\W\d])")
 
 
 @brief
@@ -287,8 +291,8 @@ def _check_texts(name: str, texts: list[str], k: int) -> None:
         )
     alike: dict[str, list[str]] = {}
     for text in counts:
-        folded = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
-        alike.setdefault(folded or text, []).append(text)
+        folded = _BETWEEN.sub("", unicodedata.normalize("NFKC", text).casefold())
+        alike.setdefault(folded, []).append(text)
     if several := [texts for texts in alike.values() if len(texts) > 1]:
         raise RecveilError(
             f"attribute (--attribute) {quoted(name, 40)}: {listed(sorted(several[0]), 80)} may be "
