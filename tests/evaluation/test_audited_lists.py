@@ -176,8 +176,8 @@ class TestLists:
         assert found.strongest.low <= 0.5 <= found.strongest.high
         show_recommender(found)
         said = " ".join(capsys.readouterr().out.split())
-        assert "AUC 0.50 (–) if they get their own lists" in said
-        assert "If others got popular items" in said
+        assert "AUC 0.50 (–) if nonmembers get their own lists" in said
+        assert "If nonmembers got popular items" in said
         assert "hypothetical" in said
         assert "all users have the same score" in said
 
@@ -192,7 +192,7 @@ class TestLists:
             assert (found.n_unknown, found.order) == (1, name)
             show_recommender(found)
             said = capsys.readouterr().out
-            assert "1 item of no table: left out." in said
+            assert "1 item in no table: left out." in said
             assert f"read by {name}" in said
 
     def test_the_choice_of_an_attack_is_no_evidence(self):

@@ -20,6 +20,7 @@ from recveil.methods import anonymize, forget
 from recveil.methods.published_users import DeclaredAttributes, generalize, hidden_in
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.publish import Release, convert, describe
+from recveil.ratings import Ratings
 from recveil.release.manifest import FileEntry
 from recveil.release.user_table import UserColumns
 from recveil.verification import verify
@@ -139,7 +140,7 @@ class TestEveryRelease:
     def test_its_card_names_them_and_what_they_reveal(self, releases, name):
         card = (releases / name / "README.md").read_text()
         assert "`users.csv`" in card
-        assert ("learns them" in card) == (name != "sensitive")
+        assert ("class reveals them" in " ".join(card.split())) == (name != "sensitive")
         assert ("skewed" in card) == (name != "groups")
 
     def test_is_described_with_them(self, releases, name):
@@ -572,3 +573,21 @@ def test_values_that_signs_distinguish_are_several(tmp_path):
     (tmp_path / "users.csv").write_text("\n".join(["user_id,plan", *lines, ""]))
     options = {"users": tmp_path / "users.csv", "sensitive_attribute": "plan"}
     assert anonymize(RATINGS, tmp_path / "out", k=5, **options).verification.holds
+
+
+@pytest.mark.parametrize("plan", ["ann-1", "met Ann-1 twice"])
+def test_a_value_with_the_name_of_a_user_is_rejected(tmp_path, plan):
+    names = [f"ann-{user}" for user in RATINGS.users.tolist()]
+    users = np.repeat(np.array(names, object), RATINGS.activity)
+    items = RATINGS.items[RATINGS.indices]
+    table = Ratings.from_columns(users, items, RATINGS.values, scale=RATINGS.scale)
+    lines = [f"{name},{('free', 'basic', plan)[at % 3]}" for at, name in enumerate(names)]
+    (tmp_path / "users.csv").write_text("\n".join(["user_id,plan", *lines, ""]))
+    with raises("id.personal"):
+        anonymize(table, k=5, users=tmp_path / "users.csv", attribute="plan")
+
+
+def test_a_few_rare_values_do_not_hide_a_whole_stratum():
+    rows = generalize([("F",)] * 152 + [("M",)] * 147 + [("X",)], 20)
+    assert Counter(rows) == {("F",): 133, ("M",): 147, ("*",): 20}
+    assert Counter(generalize([("F",)] * 30 + [("X",)], 20)) == {("*",): 31}

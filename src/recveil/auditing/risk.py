@@ -54,7 +54,7 @@ class Risk(Reportable):
     control: NDArray[np.float64] | None = None
     shadows: str = ""
 
-    def with_membership(self, shadows: ShadowMembership, method: str = "") -> "Risk":
+    def with_membership(self, shadows: ShadowMembership, method: str) -> "Risk":
         """Add each user's risk by the strongest adversary with shadow releases."""
         measured = shadows.by_known.values()
         best = max(measured, key=lambda each: each.inferred.auc.rate, default=None)

@@ -144,8 +144,8 @@ def anonymize(
         typer.Option(
             metavar="COLUMN",
             rich_help_panel="Output",
-            help="With --users: an attribute to publish, equal for all users of a row; repeat it "
-            "for others. Rare combinations lose their last ones.",
+            help="With --users: an attribute to publish, equal for all users of a class; repeat "
+            "it for others. Rare combinations lose their last attributes.",
         ),
     ] = None,
     sensitive_attribute: Annotated[
@@ -154,7 +154,7 @@ def anonymize(
             metavar="COLUMN",
             rich_help_panel="Output",
             help="With --users: an attribute of which no value has more than 1/l of the users of "
-            "a row.",
+            "a class.",
         ),
     ] = None,
     attribute_l: Annotated[

@@ -759,7 +759,7 @@ def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times
         if reading.ratings.days is None and reading.unread:
             raise RecveilError(
                 f"{name}: no column of {shortened(reading.name, 24)} was recognized as times, such "
-                f"as 2005-12-31; not read: {listed(reading.unread, 80)}; name theirs with time "
+                f"as 2005-12-31; not read: {listed(reading.unread, 80)}; name one with time "
                 f"(--time), and its format with time_format (--time-format)",
                 code="time.missing",
             )

@@ -429,7 +429,7 @@ def _decide(traces: list[Trace], n_candidates: int | None) -> Decision:
     # Values that every method of a series publishes are predicted from many users.
     is_continued = method is not None and method.takes_previous and claim.bound is not None
     is_shared = n_candidates is not None and n_candidates >= claim.k
-    is_shared &= not any(trace.shows for trace in traces)  # one of the values is theirs
+    is_shared &= not any(trace.shows for trace in traces)  # one of the values is the user's
     return "row-kept" if is_continued and is_shared else "replace"
 
 
@@ -545,7 +545,7 @@ def _trace_of(release: PreviousRelease, user: str) -> Trace:
 def _class_at(
     release: PreviousRelease, place: int
 ) -> tuple[NDArray[np.bool_], dict[str, str], str]:
-    """Return who has the same row and attributes as a user, these, and a column of own values."""
+    """Return a mask of a user's class, its shared attributes, and the sensitive column shown."""
     is_in_class = release.class_of == release.class_of[place]
     about = release.manifest.user_columns
     if about is None:

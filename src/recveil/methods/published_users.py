@@ -111,10 +111,13 @@ class DeclaredAttributes(NamedTuple):
 def generalize(rows: Sequence[tuple[str, ...]], least: int) -> list[tuple[str, ...]]:
     """Suppress attributes of rare combinations, the last one first, until all are frequent.
 
-    If fewer than `least` users lose all of theirs, those of the smallest combination do, too.
+    If fewer than `least` users lose all of theirs, others do, too: as many of the most frequent
+    combination as are needed, or else all of the rarest.
 
     >>> generalize([("F", "young")] * 2 + [("F", "old"), ("M", "old")], 2)
     [('F', 'young'), ('F', 'young'), ('*', '*'), ('*', '*')]
+    >>> generalize([("F",)] * 3 + [("M",)], 2)
+    [('F',), ('F',), ('*',), ('*',)]
     """
     rows, nothing = list(rows), (SUPPRESSED,) * len(rows[0])
     for at in reversed(range(len(nothing))):
@@ -122,8 +125,12 @@ def generalize(rows: Sequence[tuple[str, ...]], least: int) -> list[tuple[str, .
         rows = [row if counts[row] >= least else (*row[:at], *nothing[at:]) for row in rows]
     counts = Counter(rows)
     while 0 < counts[nothing] < least and len(counts) > 1:
-        smallest = min(counts.keys() - {nothing}, key=lambda row: (counts[row], row))
-        rows = [nothing if row == smallest else row for row in rows]
+        others = sorted(counts.keys() - {nothing}, key=lambda row: (counts[row], row))
+        n_needed = least - counts[nothing]
+        has_spare = counts[others[-1]] - n_needed >= least
+        chosen = [at for at, row in enumerate(rows) if row == others[-1 if has_spare else 0]]
+        for at in chosen[-n_needed:] if has_spare else chosen:
+            rows[at] = nothing
         counts = Counter(rows)
     return rows
 
@@ -195,8 +202,7 @@ def reject_attributes(method: Method, request: _Asked) -> None:
     if request.hide_items or (request.layout == "groups" and request.sensitive_attribute):
         other = "hide_items (--hide-items)" if request.hide_items else "layout (--layout) groups"
         raise RecveilError(
-            f"users (--users): attributes not with {other}, in which they would not be "
-            f"audited or have no rows; drop one of the two",
+            f"users (--users): attributes cannot be published with {other}; drop one of the two",
             code="option.conflict",
         )
 
@@ -221,7 +227,8 @@ def read_published_users(
     columns = dict(DeclaredAttributes(every_user, every, about, k).of(ratings.users).columns)
     for name, texts in columns.items():
         _check_texts(name, texts, k)
-    if found := columns_with_users(every_user.tolist(), columns):
+    found = columns_with_users(every_user.tolist(), columns)
+    if found := found or _with_names(every_user, columns):
         raise RecveilError(
             f"attribute (--attribute) {quoted(found[0], 40)}: contains ids of users; expected an "
             f"attribute that many users share; drop it",
@@ -308,6 +315,14 @@ def _check_texts(name: str, texts: list[str], k: int) -> None:
             f"share with {k - 1} others; bin it first",
             code="column.type",
         )
+
+
+def _with_names(users: NDArray[Any], columns: Mapping[str, list[str]]) -> list[str]:
+    """Return the columns with a cell that has a user's id, of letters, as a word."""
+    ids = {str(user).casefold() for user in users.tolist() if not str(user).isdigit()}
+    words = {name: " ".join({*texts}).casefold().split() for name, texts in columns.items()}
+    whole = {name: {text.casefold() for text in texts} for name, texts in columns.items()}
+    return [name for name in columns if not ids.isdisjoint({*words[name], *whole[name]})]
 
 
 def _is_number(text: str) -> bool:

@@ -130,7 +130,7 @@ def convert(
         items = ItemTable.joined([table for each in releases if (table := each.items_table())])
     users = releases[0].users_table() if len(releases) == 1 else None
     if users is not None and written_as not in WITH_USERS:
-        note = "The release has attributes of its users, which such a target does not have."
+        note = "The release's user attributes are not written: such a target has none."
         found = replace(found, notes=(*found.notes, note))
     if split is None and split_by != "user":
         raise RecveilError(

@@ -120,7 +120,8 @@ def _of_users(manifest: Manifest) -> str:
         parts.append(
             f"At least {manifest.claim.k} users share each record and "
             f"{', '.join(names[: len(about.shared)])}. All users of a class have these values: "
-            f"whoever finds\na user's class learns them, and who knows them finds it more easily."
+            f"knowing\na user's class reveals them, and knowing them makes re-identification "
+            f"easier."
         )
     if about.sensitive:
         parts.append(

@@ -145,7 +145,7 @@ def _describe_trace(trace: Trace) -> str:
         shared = ", ".join(f"{name} {value}" for name, value in trace.attributes.items())
         text += f" All of them have {shared} in users.csv."
     if trace.shows:
-        text += f" One {trace.shows} of the class in users.csv is theirs."
+        text += f" One {trace.shows} of the class (users.csv) is this user's."
     exact = trace.exact
     if exact is None:
         return text

@@ -118,21 +118,23 @@ def _item_table(n_formulas: int) -> str:
         "Only the publisher states that items.csv is public: whether its cells are true, or were "
         "computed from ratings, is not checked."
     )
-    if not n_formulas:
-        return stated
-    cells = describe_count(n_formulas, "cell begins", "cells begin")
-    return f"{stated} {cells} like a formula: import it as text in a spreadsheet."
+    return stated + _formula_cells(n_formulas)
 
 
 def _user_table(n_formulas: int) -> str:
     stated = (
         "Only the publisher states that the attributes in users.csv are those of the users; all "
-        "users of a class have the same, so whoever finds a class learns them."
+        "users of a class have the same, so a user's class reveals them. A sensitive value may be "
+        "of one user alone."
     )
-    if not n_formulas:
-        return stated
-    cells = describe_count(n_formulas, "cell begins", "cells begin")
-    return f"{stated} {cells} like a formula: import it as text in a spreadsheet."
+    return stated + _formula_cells(n_formulas)
+
+
+def _formula_cells(n: int) -> str:
+    if not n:
+        return ""
+    cells = describe_count(n, "cell begins", "cells begin")
+    return f" {cells} like a formula: import it as text in a spreadsheet."
 
 
 def _dropped_rows(n: object) -> str:
@@ -364,8 +366,8 @@ def _describe_attributes(result: Verification) -> str:
     n_published = ", ".join(f"{name} of {n:,}" for name, n in found.items())
     limit = f"; no {[*found][-1]} has more than 1/{result.attribute_l} of a class"
     return (
-        f"Attributes of {describe_count(result.users, 'user')} (the others have "
-        f"“{SUPPRESSED}”): {n_published}{limit * (result.attribute_l > 1)}."
+        f"Attributes of {describe_count(result.users, 'user')}: {n_published} (otherwise "
+        f"“{SUPPRESSED}”){limit * (result.attribute_l > 1)}."
     )
 
 

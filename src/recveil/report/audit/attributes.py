@@ -77,8 +77,8 @@ def _sentences(inferred: AttributeInference) -> Iterator[str]:
         pooled = f"{describe_count(inferred.n_pooled, 'rare value')} put together"
         if n_users := inferred.classes.get(OTHER, 0):
             pooled += (
-                f" as “{OTHER}” ({percent(n_users / inferred.n_users)} of the users), of which no "
-                f"AUC says how well each is inferred"
+                f" as “{OTHER}” ({percent(n_users / inferred.n_users)} of the users), "
+                f"without an AUC for each"
             )
         notes.append(pooled)
     if inferred.n_missing:

@@ -26,18 +26,20 @@ def explain_larger_epsilons(rows: Iterable[Row]) -> list[str]:
 def _explain_pair(less: Row, more: Row) -> str:
     if (more.ndcg_retained or 0.0) >= (less.ndcg_retained or 0.0):
         return ""
-    text = f"Lists of “{more.title}” are not better than those of “{less.title}”, at less epsilon"
+    text = f"Lists of “{more.title}” are no better than those of “{less.title}”, with less noise"
     high, low = more.ndcg_retained_high, less.ndcg_retained_low
-    if high is None or low is None or high >= low:
-        return f"{text}: differences within the interval."
+    if high is None or low is None:
+        return f"{text}."
+    if high >= low:
+        return f"{text}: the intervals overlap."
     chosen = f"“{more.ranker}”" + f", not “{less.ranker}”," * (more.ranker != less.ranker)
     best = [
         "not known" if each is None else percent(min(1.0, each))
         for each in (more.best_ndcg_retained, less.best_ndcg_retained)
     ]
     return (
-        f"{text}: by hold-outs of the release, a recipient chooses {chosen} whose lists are worse "
-        f"for real users. With the best recommender of each, lists retain {' and '.join(best)}."
+        f"{text}: by hold-outs of the release, a recipient chooses {chosen} and serves real "
+        f"users worse. With the best recommender of each, lists retain {' and '.join(best)}."
     )
 
 

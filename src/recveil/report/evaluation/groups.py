@@ -140,16 +140,14 @@ def group_grids(divisions: Sequence[Division]) -> list[Grid]:
         return []
     return [
         Grid("largest gaps between groups", _GAP_HEAD, gap_rows(divisions)),
-        *(
-            _first(Grid(f"groups by {one.name}", (f"by {one.name}", *_HEAD), group_rows(one)), one)
-            for one in divisions
-        ),
+        *map(_groups_of, divisions),
     ]
 
 
-def _first(grid: Grid, division: Division) -> Grid:
-    """Leave out the columns of RMSE where no group has any."""
-    if not all(np.isnan(group.raw_rmse.value) for group in division.groups):
-        return grid
-    rows = [row[:_OF_LISTS] for row in grid.rows]
-    return grid._replace(header=grid.header[:_OF_LISTS], rows=rows)
+def _groups_of(division: Division) -> Grid:
+    """Return the groups of a division, without the columns of RMSE where no group has any."""
+    header: tuple[str, ...] = (f"by {division.name}", *_HEAD)
+    has_rmse = not all(np.isnan(group.raw_rmse.value) for group in division.groups)
+    n_shown = None if has_rmse else _OF_LISTS
+    rows = [row[:n_shown] for row in group_rows(division)]
+    return Grid(f"groups by {division.name}", header[:n_shown], rows)

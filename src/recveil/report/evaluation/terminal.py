@@ -365,14 +365,14 @@ def _mean(mean: Mean) -> str:
 
 # What shadows give users whom they did not learn from.
 _NEWCOMERS = {
-    "popular": "if others get popular items",
-    "unrated": "if they get popular items not rated",
-    "history": "if they get their own lists",
+    "popular": "if nonmembers get popular items",
+    "unrated": "if nonmembers get popular items not rated",
+    "history": "if nonmembers get their own lists",
 }
 # The same, as an assumption.
 _HYPOTHETICAL = {
-    "popular": "If others got popular items",
-    "unrated": "If others got popular items that they did not rate",
+    "popular": "If nonmembers got popular items",
+    "unrated": "If nonmembers got popular items that they did not rate",
 }
 
 
@@ -445,7 +445,7 @@ def _notes_of_recommender(audited: AuditedRecommender) -> Iterator[str]:
     if any("(low)" in one.attack + one.attack_at_1 for one in attacks):
         yield "(low): members have the lower scores."
     if any("few items" in one.attack + one.attack_at_1 for one in attacks):
-        yield "few items: of equal scores, those of users with fewer items are higher."
+        yield "few items: equal scores rank users with fewer items higher."
     if audited.is_observed:
         yield "If no shadow is like what was published, a low AUC is no evidence of safety."
     if audited.order:
@@ -457,7 +457,7 @@ def _notes_of_recommender(audited: AuditedRecommender) -> Iterator[str]:
             }[audited.order]
         )
     if audited.n_unknown:
-        yield f"{describe_count(audited.n_unknown, 'item')} of no table: left out."
+        yield f"{describe_count(audited.n_unknown, 'item')} in no table: left out."
     if audited.n_unlisted:
         yield f"{describe_count(audited.n_unlisted, 'user')} without a list: not scored."
 
