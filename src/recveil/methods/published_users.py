@@ -33,7 +33,7 @@ from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import columns_with_users
 
 # What separates words, in which spellings differ; "A-", "<18" and "1-5" are values of their own.
-_BETWEEN = re.compile(r"(?<=[^\W\d])[\s_-]+(?=[^\W\d])")
+_BETWEEN_WORDS = re.compile(r"(?<=[^\W\d])[\s_-]+(?=[^\W\d])")
 
 
 @brief
@@ -298,7 +298,7 @@ def _check_texts(name: str, texts: list[str], k: int) -> None:
         )
     alike: dict[str, list[str]] = {}
     for text in counts:
-        folded = _BETWEEN.sub("", unicodedata.normalize("NFKC", text).casefold())
+        folded = _BETWEEN_WORDS.sub("", unicodedata.normalize("NFKC", text).casefold())
         alike.setdefault(folded, []).append(text)
     if several := [texts for texts in alike.values() if len(texts) > 1]:
         raise RecveilError(

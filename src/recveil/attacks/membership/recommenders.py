@@ -277,12 +277,14 @@ def infer_from_lists(
     control: tuple[Flags, Flags | None],
     observed: tuple[Lists, Flags] | None = None,
 ) -> dict[str, RecommenderInference]:
-    """Infer which targets' ratings a recommender learned from, given the list of each."""
-    # `games`: by what nonmembers get, each shadow's list for each target, shape (n_shadows,
-    # n_targets, n); shadows 2 j and 2 j + 1 learned from complementary halves of the users.
-    # `popular`: the most popular items of each half, shape (n_shadows, n). `control`: random
-    # membership of the shadows, and of the observed recommender. `observed`: the lists of another
-    # recommender, and its members; without it, each shadow is attacked with the others.
+    """Infer which targets' ratings a recommender learned from, given the list of each.
+
+    `games` has, by what nonmembers get, each shadow's list for each target, shape (n_shadows,
+    n_targets, n); shadows 2 j and 2 j + 1 learned from complementary halves of the users.
+    `popular` has the most popular items of each half, shape (n_shadows, n), and `control` random
+    membership of the shadows and of the observed recommender. `observed` has the lists of another
+    recommender, and its members; without it, each shadow is attacked with the others.
+    """
     lists, members = (None, None) if observed is None else observed
     n_games = 1 if observed is None else len(games)
     same = np.broadcast_to(popular[:, None, :], next(iter(games.values())).shape)
@@ -411,9 +413,11 @@ def infer_from_model(
     direct: Mapping[str, Numbers],
     sizes: NDArray[Any],
 ) -> RecommenderInference:
-    """Infer which targets' ratings a model learned from, given its scores of each target."""
-    # Scores have shape (n_targets, n_shadows), and (n_targets,) of the observed model. Direct
-    # scores need no shadows; `sizes` are the targets' numbers of items.
+    """Infer which targets' ratings a model learned from, given its scores of each target.
+
+    Scores have shape (n_targets, n_shadows), and (n_targets,) of the observed model. Direct scores
+    need no shadows; `sizes` are the targets' numbers of items.
+    """
     scores, members = observed
     last = observed_ratios(scores, shadows, inside).values
     ratios = np.concatenate([likelihood_ratios(shadows, inside).values, last], axis=1)
