@@ -837,12 +837,12 @@ class TestLargerEpsilon:
 
     def test_a_difference_within_the_interval(self):
         (text,) = explain_larger_epsilons([self.made(3, 0.78), self.made(1, 0.8)])
-        assert "within the interval" in text
+        assert "the intervals overlap" in text
 
     def test_a_larger_one_by_the_recommender_that_was_chosen(self):
         worse = self.made(10, 0.5, best_ndcg_retained=0.79)._replace(ranker="EASE")
         (text,) = explain_larger_epsilons([self.made(3, 0.8, best_ndcg_retained=0.8), worse])
-        assert "within the interval" not in text
+        assert "the intervals overlap" not in text
         for name in ("“EASE”", "“popularity”", "79% and 80%"):
             assert name in text
 

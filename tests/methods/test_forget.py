@@ -359,7 +359,7 @@ def test_the_table_of_today_is_read_as_its_options_say(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         main([*words, "--drop-missing-ids"])
     said = capsys.readouterr()
-    assert "dates without times" in said.out
+    assert "dates without times" in " ".join(said.out.split())
     assert "1 row was dropped" in said.err
     assert "'Ort'" in said.err
     cleaned = recveil.read(tmp_path / "cleaned.csv")
