@@ -1,6 +1,7 @@
 """The source is parsed once, before any test, so that none is blamed for the time of all."""
 
 import pytest
+
 from repository import MODULES, nodes_of
 
 
