@@ -22,12 +22,12 @@ test test-slow: export PYTHONDONTWRITEBYTECODE =
 test test-slow: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)  ## The fast tests of behaviour, doctests included
 	@echo "About 5 minutes on two cores"
-	$(BIN)/python tests/compile_kernels.py
+	$(BIN)/recveil precompile
 	$(TIER) --tier fast
 
 test-slow: $(READY)  ## The other tests of behaviour
 	@echo "About 25 minutes on two cores"
-	$(BIN)/python tests/compile_kernels.py
+	$(BIN)/recveil precompile
 	$(TIER) --tier slow
 
 test-all: test test-slow  ## All tests of behaviour

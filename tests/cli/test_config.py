@@ -394,6 +394,7 @@ NAMED_ALONE = {
     "convert": "item-table split split-by seed force json duplicates drop-off-scale "
     "drop-missing-ids query max-memory",
     "generate": "users items ratings seed scale format force json",
+    "precompile": "",
     "workbench": "port open-browser",
 }
 # Which table is read, which column is what, and which ratings count: this decides who is
@@ -414,7 +415,7 @@ HARMLESS = {
     "convert": ["target-format", "times"],
 }
 
-NO_TABLE = {"demo", "sample", "verify", "describe", "generate", "workbench"}
+NO_TABLE = {"demo", "precompile", "sample", "verify", "describe", "generate", "workbench"}
 
 
 class TestFound:

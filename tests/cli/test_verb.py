@@ -118,6 +118,7 @@ def test_each_verb_that_reads_has_all_options_of_reading_and_no_other_has_some()
             "generate": {"scale", "format"},  # of what it writes
             "demo": set(),
             "config": set(),
+            "precompile": set(),
             "workbench": set(),
             "describe": set(),  # a release has one form
             "sample": set(),

@@ -22,7 +22,7 @@ LAYERS = {
     "evaluation": 8,
     "comparison": 9,
     "report": 10,
-    **dict.fromkeys(["spark", "workbench"], 11),
+    **dict.fromkeys(["precompilation", "spark", "workbench"], 11),
     "cli": 12,
     "__main__": 13,
 }

@@ -37,6 +37,7 @@ TWINS = {
     "forget": "recveil.methods",
     "generate": "recveil.datasets",
     "inspect": "recveil.inspection",
+    "precompile": "recveil.precompilation",
     "report": "recveil.report.assessment",
     "sample": "recveil.methods",
     "selftest": "recveil.auditing",

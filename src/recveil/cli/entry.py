@@ -42,6 +42,7 @@ from recveil.cli.options import (
     rename_options,
 )
 from recveil.cli.outputs import check_outputs
+from recveil.cli.precompile import precompile
 from recveil.cli.report import report
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
@@ -180,6 +181,7 @@ VERBS = (
     Verb(convert, (READING,)),
     Verb(generate, reads_tables=False),
     Verb(config, (_KNOWN,), reads_tables=False),
+    Verb(precompile, reads_tables=False),
     Verb(workbench, reads_tables=False),
 )
 

@@ -6,14 +6,16 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
-from threading import RLock
+from threading import RLock, get_ident
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from recveil.runtime.progress import meanwhile
 
 try:
     HAS_COMPILER = importlib.util.find_spec("numba") is not None
@@ -87,7 +89,26 @@ def _numba() -> Any:
     def type_of_kernel(kernel: Kernel, _: Any) -> Any:
         return Dispatcher(kernel.dispatcher)
 
+    _show_compiling()
     return numba
+
+
+def _show_compiling() -> None:
+    """Let the progress of a task say when it waits for the compiler, not when it loads a kernel."""
+    from numba.core.event import Listener, register
+
+    shown: dict[int, list[ExitStack]] = {}
+
+    class Compiling(Listener):  # type: ignore[misc, unused-ignore]
+        def on_start(self, _: Any) -> None:
+            stack = ExitStack()
+            stack.enter_context(meanwhile("compiling, once on this machine"))
+            shown.setdefault(get_ident(), []).append(stack)
+
+        def on_end(self, _: Any) -> None:
+            shown[get_ident()].pop().close()
+
+    register("numba:compile", Compiling())
 
 
 def _compile_later(kernel: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -104,6 +125,11 @@ def _compile_later(kernel: Callable[..., Any], options: dict[str, Any]) -> Any:
     _forget_counted_helpers(found)
     _name_by_content(found)
     return found
+
+
+def is_kept(kernel: Any) -> bool:
+    """Return whether the compiled code of a kernel is kept on disk."""
+    return hasattr(kernel.dispatcher._cache, "_cache_file")
 
 
 def usual_threads() -> int:

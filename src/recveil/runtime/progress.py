@@ -284,6 +284,21 @@ def busy(title: str) -> Iterator[None]:
 
 
 @contextmanager
+def meanwhile(activity: str) -> Iterator[None]:
+    """Show what delays the current part, in place of the name of its own part."""
+    here = _HERE.get()
+    if here is None or here.whole.ended:
+        yield
+        return
+    whole, path = here.whole, here.whole.path
+    whole.reach(here.at, whole._until, (*path[:1], activity))
+    try:
+        yield
+    finally:
+        whole.reach(here.at, whole._until, path)
+
+
+@contextmanager
 def _span(title: str, share: float) -> Iterator[_Span]:
     """Yield the interval of a new task, or a share of the remaining work of the current one."""
     around = _HERE.get()
