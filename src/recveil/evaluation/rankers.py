@@ -1,7 +1,8 @@
 """Rankers, which make lists of items from a table of ratings."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,6 +20,7 @@ from recveil.evaluation.rating_predictors import (
     keep_highest,
     most_carried,
     most_listed,
+    multiply_columns,
     rows_to_list,
 )
 from recveil.evaluation.split import InnerSplit, TrainingTable, UserRows
@@ -34,6 +36,8 @@ MOST_MODELLED = 5_000
 _ROUNDING = 1e-9
 # Rows that are filled further than this are multiplied as dense ones, a tile at a time (32 MiB).
 _SPARSE, _TILE_CELLS = 0.1, 1 << 22
+# Of fewer items for each direction, all directions are taken.
+_FEW = 20
 
 Numbers: TypeAlias = NDArray[np.float64]
 Form: TypeAlias = Callable[[UserRows, RatingScale], Numbers]
@@ -56,13 +60,10 @@ def valued(rows: UserRows, scale: RatingScale) -> Numbers:
 
 
 @brief
-class Spectrum(NamedTuple):
-    """The principal directions of a table's rows."""
+@dataclass(frozen=True, eq=False)
+class Modelled:
+    """The items of a table that are taken apart, and the form of its values."""
 
-    # Orthonormal columns, the longest direction first
-    vectors: Numbers
-    # Squared singular values, descending, all above 0
-    squares: Numbers
     # Positions of the modelled items: all of them in a table of up to `MOST_MODELLED` items or
     # rows, otherwise that many with the largest sums of values
     modelled: NDArray[np.int64]
@@ -71,23 +72,6 @@ class Spectrum(NamedTuple):
     scale: RatingScale
     # `liked` or `valued`
     form: Form
-
-    @classmethod
-    def of(cls, table: TrainingTable, form: Form) -> "Spectrum":
-        """Decompose a table, with rows weighted by the number of their users."""
-        rooted = form(table.rows, table.scale) * np.sqrt(table.weights)
-        return cls.of_matrix(table.rows.matrix(table.n_items, rooted), table.scale, form)
-
-    @classmethod
-    def of_matrix(cls, matrix: sparse.csr_array, scale: RatingScale, form: Form) -> "Spectrum":
-        """Decompose a matrix derived from a table, shape (n_rows, n_items)."""
-        n_items = matrix.shape[1]
-        modelled = np.arange(n_items)
-        if min(matrix.shape) > MOST_MODELLED:
-            mass = np.bincount(matrix.indices, matrix.data**2, minlength=n_items)
-            modelled = np.sort(np.argsort(-mass, kind="stable")[:MOST_MODELLED])
-            matrix = matrix[:, modelled]
-        return cls(*_take_apart(matrix), modelled, n_items, scale, form)
 
     def of_users(self, user_rows: UserRows) -> sparse.csr_array:
         """Return users' rows on the modelled items, shape (n_users, n_modelled)."""
@@ -102,6 +86,43 @@ class Spectrum(NamedTuple):
         everything = np.repeat(lowest, self.n_items, axis=1)
         everything[:, self.modelled] = scores
         return everything
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Spectrum(Modelled):
+    """The principal directions of a table's rows."""
+
+    # Orthonormal columns, the longest direction first
+    vectors: Numbers
+    # Squared singular values, descending, all above 0
+    squares: Numbers
+
+    @classmethod
+    def of(cls, table: TrainingTable, form: Form) -> "Spectrum":
+        """Decompose a table, with rows weighted by the number of their users."""
+        return cls.of_matrix(_rooted(table, form), table.scale, form)
+
+    @classmethod
+    def of_matrix(cls, matrix: sparse.csr_array, scale: RatingScale, form: Form) -> "Spectrum":
+        """Decompose a matrix derived from a table, shape (n_rows, n_items)."""
+        modelled, chosen = _most_modelled(matrix)
+        return cls(modelled, matrix.shape[1], scale, form, *_take_apart(chosen))
+
+
+def _rooted(table: TrainingTable, form: Form) -> sparse.csr_array:
+    rooted = form(table.rows, table.scale) * np.sqrt(table.weights)
+    return table.rows.matrix(table.n_items, rooted)
+
+
+def _most_modelled(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], sparse.csr_array]:
+    """Return the positions of the modelled items, and the matrix on them."""
+    n_items = matrix.shape[1]
+    if min(matrix.shape) <= MOST_MODELLED:
+        return np.arange(n_items), matrix
+    mass = np.bincount(matrix.indices, matrix.data**2, minlength=n_items)
+    modelled = np.sort(np.argsort(-mass, kind="stable")[:MOST_MODELLED])
+    return modelled, matrix[:, modelled]
 
 
 # A table's spectra live as long as the table.
@@ -129,15 +150,28 @@ def _take_apart(matrix: sparse.csr_array) -> tuple[Numbers, Numbers]:
 
 def _largest_first(products: Numbers) -> tuple[Numbers, Numbers]:
     # SciPy's would keep the interpreter's lock.
-    squares, vectors = np.linalg.eigh(products)
+    return _descending(*np.linalg.eigh(products))
+
+
+def _descending(squares: Numbers, vectors: Numbers) -> tuple[Numbers, Numbers]:
     real = squares > _ROUNDING * max(squares[-1], np.finfo(float).tiny)
     return squares[real][::-1].copy(), vectors[:, real][:, ::-1].copy()
+
+
+def _longest(products: Numbers, wanted: int) -> tuple[Numbers, Numbers]:
+    """Return the longest directions alone, and squared lengths, by Lanczos' method."""
+    from scipy.sparse.linalg import eigsh  # slow to load
+
+    start = np.random.default_rng(0).standard_normal(len(products))
+    squares, vectors = eigsh(products, wanted, v0=start, ncv=2 * wanted + 20)
+    squares, vectors = _descending(squares, vectors)
+    return vectors, squares
 
 
 def _products(matrix: sparse.csr_array) -> Numbers:
     n_rows, n = matrix.shape
     if matrix.nnz <= _SPARSE * n_rows * n:
-        return np.asarray((matrix.T @ matrix).toarray(), np.float64)
+        return multiply_columns(matrix, n, [(matrix.data, matrix.data)])[0]
     result, step = np.zeros((n, n)), max(1, _TILE_CELLS // n)
     for start in range(0, n_rows, step):
         tile = matrix[start : start + step].toarray()
@@ -202,12 +236,20 @@ class Ranker(Recommender):
         lists: list[list[NDArray[np.float64]]] = [[] for _ in self.serving_settings]
         for part in track(inner, self.name, share=share):
             learnt = self._learn(part.table, learning)
-            for place, serving in enumerate(self.serving_settings):
-                lists[place].append(self._rank_part(part, learnt, serving))
+            tried = self._rank_each(part, learnt, self.serving_settings)
+            for of_setting, ranked in zip(lists, tried, strict=True):
+                of_setting.append(ranked)
         gained = [_mean(np.concatenate(parts)) for parts in lists]
         first = next(p for p, gain in enumerate(gained) if gain > max(gained) - _NEAR)
         self._lists = np.concatenate(lists[first])
         return learning, self.serving_settings[first], np.nan
+
+    def _rank_each(
+        self, part: InnerSplit, learnt: Any, settings: Sequence[Setting]
+    ) -> Iterator[Numbers]:
+        """Yield the nDCG@10 of the lists of a hold-out with each setting."""
+        for serving in settings:
+            yield self._rank_part(part, learnt, serving)
 
     def _rank(self, inner: Sequence[InnerSplit], learning: Setting) -> NDArray[np.float64]:
         lists, self._lists = self._lists, None
@@ -246,6 +288,9 @@ class Ease(Ranker):
     def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
         return spectrum_of(table, self._numbers)
 
+    def _learn_all(self, table: TrainingTable, _setting: Setting) -> "_FixedEase":
+        return _fixed_ease(table, self._numbers, self._serving[0])
+
     def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
         return serve_ease(learnt, user_rows, setting[0])
 
@@ -283,6 +328,12 @@ class EaseOnBoth(Ranker):
     def _learn(self, table: TrainingTable, _setting: Setting) -> tuple[Spectrum, Spectrum]:
         return spectrum_of(table, liked), spectrum_of(table, valued)
 
+    def _learn_all(
+        self, table: TrainingTable, _setting: Setting
+    ) -> tuple["_FixedEase", "_FixedEase"]:
+        of_liked, of_values = self._serving[0], self._serving[-1]
+        return _fixed_ease(table, liked, of_liked), _fixed_ease(table, valued, of_values)
+
     def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
         on_liked, on_values = learnt
         scores = _spread_alike(serve_ease(on_liked, user_rows, setting[0]))
@@ -290,18 +341,26 @@ class EaseOnBoth(Ranker):
         return scores
 
     def _rank_part(self, part: InnerSplit, learnt: Any, serving: Setting) -> NDArray[np.float64]:
+        return next(self._rank_each(part, learnt, (serving,)))
+
+    def _rank_each(
+        self, part: InnerSplit, learnt: Any, settings: Sequence[Setting]
+    ) -> Iterator[Numbers]:
         """Rank by both, and keep what `Ease` would rank by either."""
         rows, relevant = rows_to_list(part)
-        of_forms, scores = _EASE_LISTS.setdefault(part.table, {}), np.zeros(0)
-        for form, spectrum, strength in (
-            ("liked", learnt[0], serving[0]),
-            ("values", learnt[1], serving[-1]),
-        ):
-            served = serve_ease(spectrum, rows, strength)
-            of_forms[form, strength] = ndcg(list_items(served, rows), relevant)
-            alike = _spread_alike(served)
-            scores = scores + alike if scores.size else alike
-        return ndcg(list_items(scores, rows), relevant)
+        of_forms = _EASE_LISTS.setdefault(part.table, {})
+        names = "liked", "values"
+        projected = [_Projected.of(spectrum, rows) for spectrum in learnt]
+        for serving in settings:
+            scores = np.zeros(0)
+            for name, each, strength in zip(
+                names, projected, (serving[0], serving[-1]), strict=True
+            ):
+                served = each.serve(strength)
+                of_forms[name, strength] = ndcg(list_items(served, rows), relevant)
+                alike = _spread_alike(served)
+                scores = scores + alike if scores.size else alike
+            yield ndcg(list_items(scores, rows), relevant)
 
 
 class PureSVD(Ranker):
@@ -321,6 +380,14 @@ class PureSVD(Ranker):
 
     def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
         return spectrum_of(table, valued)
+
+    def _learn_all(self, table: TrainingTable, _setting: Setting) -> Spectrum:
+        modelled, matrix = _most_modelled(_rooted(table, valued))
+        wanted = int(self._serving[0])
+        if matrix.shape[0] < matrix.shape[1] or matrix.shape[1] < _FEW * wanted:
+            return spectrum_of(table, valued)
+        longest = _longest(_products(matrix), wanted)
+        return Spectrum(modelled, table.n_items, table.scale, valued, *longest)
 
     def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
         longest = learnt.vectors[:, : int(setting[0])]
@@ -356,38 +423,120 @@ class ItemCosine(Ranker):
 
     def _learn(
         self, table: TrainingTable, _setting: Setting
-    ) -> tuple[Spectrum, NDArray[np.int64], Numbers]:
-        spectrum = spectrum_of(table, liked)
-        scaled = spectrum.vectors * np.sqrt(spectrum.squares)
-        lengths = np.sqrt((scaled**2).sum(axis=1))
-        # Columns that no user likes are 0 up to rounding.
+    ) -> tuple[Modelled, NDArray[np.int64], Numbers]:
+        modelled, matrix = _most_modelled(_rooted(table, liked))
+        items = Modelled(modelled, table.n_items, table.scale, liked)
+        masses = np.bincount(matrix.indices, matrix.data**2, minlength=modelled.size)
+        lengths = np.sqrt(masses.astype(np.float64))
         by_some = np.flatnonzero(lengths > 0.5)
         by_some = by_some[most_carried(np.round(lengths[by_some], 6), MOST_COMPARED)]
-        scaled = scaled[by_some] / lengths[by_some, None]
-        similar = np.round(scaled @ scaled.T, _DIGITS)
+        if by_some.size < modelled.size:
+            matrix = matrix[:, by_some]
+        lengths = lengths[by_some]
+        similar = np.round(_products(matrix) / lengths / lengths[:, None], _DIGITS)
         np.fill_diagonal(similar, 0)
         keep_highest(similar, self.kept)
-        return spectrum, by_some, similar
+        return items, by_some, similar
 
     def _serve(self, learnt: Any, user_rows: UserRows, _setting: Setting) -> Numbers:
-        spectrum, by_some, similar = learnt
-        own = spectrum.of_users(user_rows)
+        items, by_some, similar = learnt
+        own = items.of_users(user_rows)
         scores = np.zeros(own.shape)
         scores[:, by_some] = _times(own[:, by_some], similar)
-        return np.asarray(spectrum.spread(scores), np.float64)
+        return np.asarray(items.spread(scores), np.float64)
 
 
-def serve_ease(learnt: Spectrum, user_rows: UserRows, strength: float) -> Numbers:
+def serve_ease(learnt: "Spectrum | _FixedEase", user_rows: UserRows, strength: float) -> Numbers:
     """Score every item for each user by EASE with a strength; see `Ease`."""
-    vectors, squares = learnt.vectors, learnt.squares
-    own = learnt.of_users(user_rows)
-    # strength · P = 1 - V diag(weight) Vᵀ
-    weight = squares / (squares + strength)
-    diagonal = 1 - (vectors**2) @ weight
-    left = own.toarray()
-    left -= (_times(own, vectors) * weight) @ vectors.T
-    left /= -diagonal
-    return np.asarray(learnt.spread(own + left), np.float64)
+    if isinstance(learnt, _FixedEase):
+        return learnt.serve(user_rows)
+    return _Projected.of(learnt, user_rows).serve(strength)
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class _Projected:
+    """Users' rows on the principal directions, from which any strength serves."""
+
+    spectrum: Spectrum
+    own: sparse.csr_array
+    on_directions: Numbers
+    squared: Numbers
+
+    @classmethod
+    def of(cls, spectrum: Spectrum, user_rows: UserRows) -> Self:
+        own, vectors = spectrum.of_users(user_rows), spectrum.vectors
+        return cls(spectrum, own, _times(own, vectors), vectors**2)
+
+    def serve(self, strength: float) -> Numbers:
+        squares = self.spectrum.squares
+        # strength · P = 1 - V diag(weight) Vᵀ
+        weight = squares / (squares + strength)
+        left = self.own.toarray()
+        left -= (self.on_directions * weight) @ self.spectrum.vectors.T
+        left /= -(1 - self.squared @ weight)
+        return np.asarray(self.spectrum.spread(self.own + left), np.float64)
+
+
+class _FixedEase:
+    """EASE with one strength: what has as many rows as items is inverted, not taken apart.
+
+    The last scores are kept, since `Ease` and `EaseOnBoth` serve the same users in turn.
+    """
+
+    def __init__(self, table: TrainingTable, form: Form, strength: float) -> None:
+        modelled, chosen = _most_modelled(_rooted(table, form))
+        self._items = Modelled(modelled, table.n_items, table.scale, form)
+        self._strength = strength
+        self._last: tuple[UserRows | None, Numbers] = None, np.zeros(0)
+        self._learnt: Spectrum | Numbers
+        if chosen.shape[0] < chosen.shape[1]:
+            self._learnt = spectrum_of(table, form)
+        else:
+            self._learnt = _ease_weights(_products(chosen), strength)
+
+    def serve(self, user_rows: UserRows) -> Numbers:
+        """Score every item for each user."""
+        last, scores = self._last
+        if last is not user_rows:
+            scores = self._compute(user_rows)
+            self._last = user_rows, scores
+        return scores.copy()
+
+    def _compute(self, user_rows: UserRows) -> Numbers:
+        if isinstance(self._learnt, Spectrum):
+            return _Projected.of(self._learnt, user_rows).serve(self._strength)
+        return self._items.spread(_times(self._items.of_users(user_rows), self._learnt))
+
+
+def _ease_weights(products: Numbers, strength: float) -> Numbers:
+    """Return the weights of each item (row) for each other, by a symmetric inverse in place."""
+    from scipy.linalg import lapack  # loaded by `one_thread`
+
+    products.flat[:: len(products) + 1] += strength
+    # The transposed array of LAPACK is the same memory.
+    factor, failed = lapack.dpotrf(products.T, lower=1, clean=1, overwrite_a=1)
+    half, failed_too = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if failed or failed_too:
+        raise np.linalg.LinAlgError("the products of a table are not positive definite")
+    inverse = half.T + half
+    diagonal = np.diag(half).copy()
+    inverse /= -diagonal
+    np.fill_diagonal(inverse, 0)
+    return inverse
+
+
+# EASE by table, form and strength, for as long as the table lives.
+_EASE_FOUND: WeakKeyDictionary[TrainingTable, dict[tuple[Form, float], _FixedEase]] = (
+    WeakKeyDictionary()
+)
+
+
+def _fixed_ease(table: TrainingTable, form: Form, strength: float) -> _FixedEase:
+    found = _EASE_FOUND.setdefault(table, {})
+    if (form, strength) not in found:
+        found[form, strength] = _FixedEase(table, form, strength)
+    return found[form, strength]
 
 
 def _times(rows: sparse.csr_array, numbers: Numbers) -> Numbers:

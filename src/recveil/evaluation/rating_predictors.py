@@ -2,12 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import product
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from recveil.evaluation.ranking_metrics import (
     list_items,
@@ -104,7 +104,7 @@ class Recommender(ABC):
         with one_thread():
             learning, self._serving, self.inner_rmse_ = self._choose(inner)
             self.inner_lists_ = self._rank(inner, learning)
-            self._learnt = self._learn(table, learning)
+            self._learnt = self._learn_all(table, learning)
         self.setting_ = learning + self._serving
         return self
 
@@ -137,6 +137,10 @@ class Recommender(ABC):
     @abstractmethod
     def _learn(self, table: TrainingTable, setting: Setting) -> Any:
         """Learn from a table all that serving needs."""
+
+    def _learn_all(self, table: TrainingTable, setting: Setting) -> Any:
+        """Learn from the whole table, once the serving setting is chosen."""
+        return self._learn(table, setting)
 
     @abstractmethod
     def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> NDArray[np.float64]:
@@ -501,12 +505,55 @@ def item_cosines(
 
 
 def _multiply_sparse(table: TrainingTable, values: NDArray[np.float64]) -> _PairSums:
-    matrix_of = partial(table.rows.matrix, table.n_items)
-    rooted, counted = matrix_of(values * np.sqrt(table.weights)), matrix_of(table.weights)
-    once = matrix_of(np.ones(values.size))
-    pairs = ((rooted, rooted), (matrix_of(values**2), counted), (once, counted))
-    products, squares, n_common = ((left.T @ right).toarray() for left, right in pairs)
+    once, rooted = np.ones(values.size), values * np.sqrt(table.weights)
+    pairs = (rooted, rooted), (values**2, table.weights), (once, table.weights)
+    products, squares, n_common = multiply_columns(table.rows, table.n_items, pairs)
     return products, squares, n_common
+
+
+def multiply_columns(
+    rows: UserRows | sparse.csr_array,
+    n_items: int,
+    pairs: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
+) -> list[NDArray[np.float64]]:
+    """Return ``leftᵀ right`` for pairs of values of the same cells, each (n_items, n_items).
+
+    Every sum is over the rows in their order, as SciPy's is.
+
+    >>> rows, values = UserRows(np.array([0, 2]), np.array([0, 2], np.int32), np.empty(0)), [2, 3]
+    >>> multiply_columns(rows, 3, [(np.array(values), np.ones(2))])[0].tolist()
+    [[2.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 0.0, 3.0]]
+    """
+    n_rows = rows.indptr.size - 1
+    indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
+    order = np.argsort(indices, kind="stable")
+    row_of = np.repeat(np.arange(n_rows, dtype=np.int32), np.diff(indptr))[order]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(indices, minlength=n_items))])
+    result = []
+    for left, right in pairs:
+        sums = np.zeros((n_items, n_items))
+        _add_rows(starts, row_of, left[order], indptr, indices, right, sums)
+        result.append(sums)
+    return result
+
+
+@compiled()
+def _add_rows(
+    starts: NDArray[Any],
+    row_of: NDArray[Any],
+    left: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    right: NDArray[Any],
+    sums: NDArray[Any],
+) -> None:
+    """Add to each item's sums the rows that have it, times its values there."""
+    for item in range(starts.size - 1):
+        own = sums[item]
+        for cell in range(starts[item], starts[item + 1]):
+            row, value = row_of[cell], left[cell]
+            for other in range(indptr[row], indptr[row + 1]):
+                own[indices[other]] += value * right[other]
 
 
 def _multiply_tiles(table: TrainingTable, values: NDArray[np.float64]) -> _PairSums:
@@ -617,7 +664,20 @@ class RidgeFactors(OnAverages):
         times = self.n_rounds * (len(self.learning_settings) + 2.0)
         return super().effort(table, n_inner) + times * learning
 
+    def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
+        """Choose the averages' settings, then its own, then learn from the whole table."""
+        self._tried: dict[tuple[TrainingTable, Setting], _Learnt] = {}
+        super().fit(table, inner)
+        del self._tried
+        return self
+
     def _learn(self, table: TrainingTable, setting: Setting) -> _Learnt:
+        """Learn once from each hold-out, for errors and for lists."""
+        if (table, setting) not in self._tried:
+            self._tried[table, setting] = self._alternate(table, setting)
+        return self._tried[table, setting]
+
+    def _alternate(self, table: TrainingTable, setting: Setting) -> _Learnt:
         (penalty,) = setting
         averages = self._averages(table)
         unit = table.scale.range / 4 or 1.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -328,10 +328,11 @@ def serve(
     utilities: dict[str, Utility] = {}
     squares, gains = dict[str, NDArray[np.float64]](), dict[str, NDArray[np.float64]]()
     thirds = _Thirds(user_rows, test, row_of, users.size)
-    for recommender in track(fitted, "Serving", share=_SERVING):
+    for recommender, (scores, top) in zip(
+        fitted, _score_all(fitted, own, row_of, test.items, n), strict=True
+    ):
         scale = recommender.scale_
         threshold = relevance_threshold(scale) if relevant_from is None else relevant_from
-        scores, top = _score(recommender, own, row_of, test.items, n)
         relevant = relevant_items(test, users, threshold)
         lists = ranking(top, relevant, recommender.n_items_)
         utilities[recommender.name] = _utility(recommender, scores, test, scale, lists)
@@ -415,24 +416,41 @@ def _is_worse(lists: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
     return bool(apart.mean() > 2 * apart.std(ddof=1) / np.sqrt(apart.size))
 
 
-def _score(
-    recommender: Recommender,
+# Scores of cells, and lists, in tiles of users
+_Scored: TypeAlias = tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]
+
+
+def _score_all(
+    fitted: Sequence[Recommender],
     own: UserRows,
     row_of: NDArray[np.int64],
     items: NDArray[np.int64],
     n: int,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the scores of the cells, and all lists, computed in tiles of users."""
-    step = max(1, _TILE_CELLS // recommender.n_items_)
-    scores, lists = [], []
-    for start in track(range(0, own.n_users, step), "Serving", share=1):
+) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """Return each recommender's scores of the cells, and all lists."""
+    step = max(1, _TILE_CELLS // max(each.n_items_ for each in fitted))
+    starts = range(0, own.n_users, step)
+    found: list[_Scored] = [([], []) for _ in fitted]
+
+    def score(start: int, *, rankers: bool) -> None:
         end = min(start + step, own.n_users)
+        # Rankers that share scores get the same tile one after another.
         tile = own.take(np.arange(start, end))
-        all_scores = recommender.predict(tile)
         cells = slice(*np.searchsorted(row_of, [start, end]))
-        scores.append(all_scores[row_of[cells] - start, items[cells]])
-        lists.append(list_items(all_scores, tile, n))
-    return np.concatenate(scores), np.concatenate(lists)
+        for recommender, (scores, lists) in zip(fitted, found, strict=True):
+            if isinstance(recommender, Ranker) == rankers:
+                predicted = recommender.predict(tile)
+                scores.append(predicted[row_of[cells] - start, items[cells]])
+                lists.append(list_items(predicted, tile, n))
+
+    def score_others() -> None:
+        for start in starts:
+            score(start, rankers=False)
+
+    with one_thread(), in_second_thread(score_others):
+        for start in track(starts, "Serving", share=_SERVING):
+            score(start, rankers=True)
+    return [(np.concatenate(scores), np.concatenate(lists)) for scores, lists in found]
 
 
 def _utility(
