@@ -42,6 +42,13 @@ def served_by(table, split):
 
 
 class TestInvariants:
+    def test_one_thread_serves_as_two_do(self, split, served_raw, monkeypatch):
+        for n_threads in (1, 2):
+            count = lambda n=n_threads: n  # noqa: E731
+            monkeypatch.setattr("recveil.runtime.threads.usual_threads", count)
+            again = served_by(TrainingTable.from_ratings(split.train), split)
+            assert again == served_raw
+
     def test_one_group_of_all_users_is_the_release_of_item_means(self, split, served_raw):
         train = split.train
         simple = PredictiveAnonymizer(

@@ -20,11 +20,12 @@ from recveil.evaluation import (
     TrainingTable,
     UserRows,
     default_recommenders,
+    fit_all,
     inner_splits,
     rankers,
     rating_predictors,
 )
-from recveil.evaluation.rating_predictors import item_cosines, regress
+from recveil.evaluation.rating_predictors import item_cosines, multiply_columns, regress
 from recveil.evaluation.split import enough_for_errors
 from recveil.ratings import Ratings, RatingScale
 
@@ -171,6 +172,13 @@ class TestItemNeighbours:
                     expected = (s * x * y).sum() / np.sqrt((s * x * x).sum() * (s * y * y).sum())
                     assert cosines[one, two] == pytest.approx(expected, abs=1e-9)
 
+    def test_columns_are_multiplied_as_by_scipy(self, invented):
+        rows, rng = UserRows.from_ratings(invented), np.random.default_rng(3)
+        left, right = rng.normal(size=(2, rows.values.size))
+        (sums,) = multiply_columns(rows, invented.n_items, [(left, right)])
+        matrices = [rows.matrix(invented.n_items, values) for values in (left, right)]
+        assert np.array_equal(sums, (matrices[0].T @ matrices[1]).toarray())
+
     def test_tiles_change_nothing_that_matters(self, invented, monkeypatch):
         table = TrainingTable.from_ratings(invented)
         whole = item_cosines(table, table.rows.values)
@@ -265,6 +273,26 @@ class TestListMakers:
             assert ((spread > 0.001) | (spread < 1e-12)).all()  # users without likes have none
             expected = expected + scores / np.where(spread < 1e-12, np.inf, spread)
         assert np.allclose(got, expected, rtol=0, atol=1e-9)
+
+    def test_whole_tables_give_what_their_spectrum_gives(self, invented, monkeypatch):
+        """Inverted for one strength, or by the longest directions alone."""
+        monkeypatch.setattr(rankers, "_FEW", 1)
+        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        assert table.rows.n_users >= table.n_items
+        fitted = fit_all(table, [PureSVD(), Ease("liked"), Ease("values"), EaseOnBoth()])
+        for maker in fitted:
+            whole = maker._serve(maker._learn(table, ()), all_users, maker._serving)
+            assert np.allclose(maker.predict(all_users), whole, rtol=0, atol=1e-9), maker.name
+        longest = fitted[0]._learnt.vectors.shape[1]
+        assert longest == fitted[0].setting_[0]
+
+    def test_shared_scores_cannot_be_changed(self, invented):
+        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        maker = Ease("liked").fit(table)
+        first = maker.predict(all_users)
+        expected = first.copy()
+        first[:] = 7
+        assert np.array_equal(maker.predict(all_users), expected)
 
     def test_nothing_liked_leaves_the_order_to_the_labels(self):
         """What only rounding distinguishes counts nothing, however it is spread."""

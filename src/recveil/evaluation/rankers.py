@@ -427,7 +427,7 @@ class ItemCosine(Ranker):
         modelled, matrix = _most_modelled(_rooted(table, liked))
         items = Modelled(modelled, table.n_items, table.scale, liked)
         masses = np.bincount(matrix.indices, matrix.data**2, minlength=modelled.size)
-        lengths = np.sqrt(masses.astype(np.float64))
+        lengths = np.asarray(np.sqrt(masses), np.float64)
         by_some = np.flatnonzero(lengths > 0.5)
         by_some = by_some[most_carried(np.round(lengths[by_some], 6), MOST_COMPARED)]
         if by_some.size < modelled.size:

@@ -40,6 +40,13 @@ def top_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArr
     >>> top_items(np.array([[1.0, 9.0, 3.0, 3.0]]), seen, 2)
     array([[2, 3]])
     """
+    return _in_order(scores, seen, np.arange(scores.shape[1]), n)
+
+
+def _in_order(
+    scores: NDArray[np.float64], seen: UserRows, order: NDArray[np.int64], n: int
+) -> NDArray[np.int64]:
+    """Return `top_items`; of equal scores the item that comes first in this order is first."""
     if n < 1:
         raise RecveilError(f"n is {n}; expected lists of at least 1 item", code="argument.value")
     if len(scores) != seen.n_users:
@@ -47,11 +54,11 @@ def top_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArr
             f"scores of {describe_count(len(scores), 'user')}, but rows of {seen.n_users}",
             code="argument.shape",
         )
-    if not np.isfinite(scores).all():
+    if not (np.isfinite(scores.sum()) or np.isfinite(scores).all()):
         raise RecveilError(
             "a score is not finite; expected numbers that can be ordered", code="argument.value"
         )
-    return _top_items(np.ascontiguousarray(scores), seen.indptr, seen.indices, n)
+    return _top_items(np.ascontiguousarray(scores), seen.indptr, seen.indices, order, n)
 
 
 def list_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArray[np.int64]:
@@ -67,10 +74,7 @@ def list_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDAr
     array([[2, 3]])
     """
     shuffled = np.random.default_rng(_TIES_SEED).permutation(scores.shape[1])
-    place_of = np.argsort(shuffled)
-    indices = place_of[seen.indices].astype(np.int32)
-    top = top_items(scores[:, shuffled], seen._replace(indices=indices), n)
-    return np.where(top >= 0, shuffled[top], -1)
+    return _in_order(scores, seen, shuffled, n)
 
 
 def relevance_threshold(scale: RatingScale) -> float:
@@ -217,7 +221,11 @@ def ranking(top: NDArray[np.int64], relevant: UserRows, n_items: int) -> Ranking
 
 @compiled()
 def _top_items(
-    scores: NDArray[Any], indptr: NDArray[Any], indices: NDArray[Any], n: int
+    scores: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    order: NDArray[Any],
+    n: int,
 ) -> NDArray[Any]:
     """Insert each item into a sorted list of the n best so far; most never enter it."""
     n_users, n_items = scores.shape
@@ -228,7 +236,7 @@ def _top_items(
         own = indices[indptr[user] : indptr[user + 1]]
         seen[own] = True
         length = 0
-        for item in range(n_items):
+        for item in order:
             score = scores[user, item]
             if seen[item] or (length == n and score <= best[n - 1]):
                 continue
