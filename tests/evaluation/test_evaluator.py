@@ -14,8 +14,10 @@ from recveil.evaluation import (
     Recommender,
     TrainingTable,
     UserRows,
+    evaluator,
     fit_all,
     serve,
+    split_ratings,
 )
 from recveil.methods import KCoRater, PredictiveAnonymizer, Release, SparseRows
 from recveil.ratings import Ratings
@@ -248,3 +250,21 @@ def test_judging_without_a_terminal_says_how_far_it_is(split, padded, monkeypatc
     assert result
     assert all(line.startswith("Evaluating the release") for line in result)
     assert re.search(r" \d+% in ", result[-1])
+
+
+def test_of_many_users_some_are_judged_by_the_seed(invented, monkeypatch):
+    """Both sides by the same users, and the result says of how many."""
+    split = split_ratings(invented, 0.2, seed=1)
+    monkeypatch.setattr(evaluator, "MOST_JUDGED", 60)
+    results = []
+    for seed in (0, 0, 1):
+        found = Evaluator(split, seed=seed, n_targets=20, with_membership=False)
+        results.append(found.evaluate(TrainingTable.from_ratings(split.train)))
+    n_users = np.unique(split.test.users).size
+    first, again, other = results
+    assert (first.n_served, first.raw.per_user.cells.size) == (60, 60)
+    assert first.n_cells == first.raw.per_user.cells.sum() < split.test.users.size
+    assert Note("judged", f"60 of {n_users}") in first.notes
+    assert first.raw == again.raw
+    assert first.release.per_user == first.raw.per_user
+    assert not np.array_equal(first.raw.per_user.cells, other.raw.per_user.cells)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TypedDict
 
+import numpy as np
+
 from recveil.attacks import PRESETS, Anonymizer
 from recveil.auditing import work_estimates
 from recveil.evaluation.disclosure import (
@@ -62,6 +64,9 @@ _PREDICT, _LIST = "Predicting labels", "Making lists"
 # for a nominal label, to predict it, and to make lists.
 _OPERATION, _SCORE, _VALUE = 1.5e-4, 1.0, 6.0
 _PREDICTION, _LISTING = 10.0, 130.0
+# Users on whose held-out ratings recommenders are judged, at most: then the 95% interval of nDCG is
+# about a percentage point wide.
+MOST_JUDGED = 10_000
 
 
 class _SplitEvaluator:
@@ -94,8 +99,12 @@ class _SplitEvaluator:
     def _user_rows(self) -> UserRows:
         return UserRows.from_ratings(self.split.train)
 
+    @property
+    def _judged(self) -> HeldOut:
+        return self.split.test
+
     def _divide(self, raw: Served, served: Served) -> tuple[Division, ...]:
-        users = sorted_unique(self.split.test.users)
+        users = sorted_unique(self._judged.users)
         return divide(self.split.train, users, raw, served, self.attributes, self.seed)
 
     def _attack_cost(self, opened: Opened) -> float:
@@ -185,9 +194,20 @@ class Evaluator(_SplitEvaluator):
         self.null_rule: NullRule = null_rule
 
     @cached_property
+    def _judged(self) -> HeldOut:
+        """The held-out cells of all users, or of `MOST_JUDGED` of them, drawn at random."""
+        users = sorted_unique(self.split.test.users)
+        if users.size <= MOST_JUDGED:
+            return self.split.test
+        drawn = np.random.default_rng(self.seed).choice(users, MOST_JUDGED, replace=False)
+        is_judged = np.zeros(self.split.train.n_users, np.bool_)
+        is_judged[drawn] = True
+        return self.split.test.of_users(is_judged)
+
+    @cached_property
     def raw(self) -> Served:
         """Utility of recommenders trained on the raw training ratings."""
-        return self._serve(self._raw_recommenders, self.split.test)
+        return self._serve(self._raw_recommenders, self._judged)
 
     @cached_property
     def _raw_gain(self) -> Measured:
@@ -218,12 +238,12 @@ class Evaluator(_SplitEvaluator):
             If the release does not belong to the users and items of ``split.train``, cannot be
             read, or holds what it cannot have from ``split.train``.
         """
-        train, test = self.split
+        train, judged = self.split.train, self._judged
         opened = Opened.open(release, train).knowing(self.attributes or {})
         with parts("Evaluating the release", self._costs(opened)) as begin:
             begin(_LEARN)
             fitted = fit_all(opened.table, seed=self.seed)
-            served = self._serve(fitted, test)
+            served = self._serve(fitted, judged)
             begin(_ROWS)
             rows = self._rows_of_users(opened)
             begin(_ATTACK)
@@ -252,8 +272,8 @@ class Evaluator(_SplitEvaluator):
                 disclosure=disclosure,
                 links=links,
                 n_users=train.n_users,
-                n_served=sorted_unique(test.users).size,
-                n_cells=test.users.size,
+                n_served=sorted_unique(judged.users).size,
+                n_cells=judged.users.size,
                 notes=self._notes(opened, chosen, has_links=links is not None),
                 next_items=next_items,
                 divisions=self._divide(raw, served),
@@ -262,7 +282,7 @@ class Evaluator(_SplitEvaluator):
     def _costs(self, opened: Opened) -> dict[str, float]:
         """Return the approximate cost of each step, in microseconds on one core."""
         train = self.split.train
-        serving = _SCORE * sorted_unique(self.split.test.users).size * train.n_items
+        serving = _SCORE * sorted_unique(self._judged.users).size * train.n_items
         raw = _OPERATION * effort_of_fits(self._raw_table) + serving
         return {
             _LEARN: _OPERATION * effort_of_fits(opened.table) + serving,
@@ -304,6 +324,9 @@ class Evaluator(_SplitEvaluator):
         self, opened: Opened, anonymizer: Anonymizer | None, *, has_links: bool
     ) -> tuple[Note, ...]:
         notes: tuple[Note, ...] = (Note("implicit"),) if self.split.train.is_unary else ()
+        n_users = sorted_unique(self.split.test.users).size
+        if n_users > MOST_JUDGED:
+            notes += (Note("judged", f"{MOST_JUDGED:,} of {n_users:,}"),)
         if opened.synthetic is not None:
             return (*notes, Note("synthetic"))
         if opened.released is None:
@@ -327,7 +350,7 @@ class Evaluator(_SplitEvaluator):
         """Serve the users who are not in the release; None if it has all."""
         if opened.released is None:
             return {"raw_absent": None, "release_absent": None, "n_absent": None}
-        absent = self.split.test.of_users(opened.released.record_of < 0)
+        absent = self._judged.of_users(opened.released.record_of < 0)
         if not absent.users.size:
             return {"raw_absent": None, "release_absent": None, "n_absent": 0}
         return {

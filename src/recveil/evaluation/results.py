@@ -26,9 +26,9 @@ class Note(NamedTuple):
     ----------
     code : str
         "implicit" and "nominal" describe the feedback; "no-lists", "synthetic", "unknown-rows",
-        "no-membership" and "no-links" what was not measured.
+        "no-membership" and "no-links" what was not measured; "judged" whom figures are of.
     detail : str
-        Why the map of users to rows is unknown, or why the method has no link probabilities.
+        Why the map is unknown, or there are no link probabilities; or how many users are judged.
     """
 
     code: Literal[
@@ -40,6 +40,7 @@ class Note(NamedTuple):
         "unknown-rows",
         "no-membership",
         "no-links",
+        "judged",
     ]
     detail: str = ""
 
@@ -88,7 +89,7 @@ class Evaluation(Reportable):
     n_users : int
         Users in the training ratings.
     n_served : int
-        Users with held-out cells.
+        Users with held-out cells who are judged.
     n_absent : int or None
         Users with held-out cells who are not in the release.
     n_cells : int

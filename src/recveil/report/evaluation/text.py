@@ -58,6 +58,8 @@ _NOTES = {
     "suffice to make another such release.",
     "no-links": "All rows have the same items, so an item in a row gives no probability that a "
     "member rated it. The values of the rows reveal more of who rated what.",
+    "judged": "Recommenders are judged on {detail} users with held-out ratings, drawn at random; "
+    "the intervals state what this leaves open.",
 }
 
 
