@@ -456,34 +456,28 @@ def serve_ease(learnt: "Spectrum | _FixedEase", user_rows: UserRows, strength: f
 @brief
 @dataclass(frozen=True, eq=False)
 class _Projected:
-    """Users' rows on the principal directions, from which any strength serves."""
-
     spectrum: Spectrum
-    own: sparse.csr_array
+    rows: sparse.csr_array
     on_directions: Numbers
     squared: Numbers
 
     @classmethod
     def of(cls, spectrum: Spectrum, user_rows: UserRows) -> Self:
-        own, vectors = spectrum.of_users(user_rows), spectrum.vectors
-        return cls(spectrum, own, _times(own, vectors), vectors**2)
+        rows, vectors = spectrum.of_users(user_rows), spectrum.vectors
+        return cls(spectrum, rows, _times(rows, vectors), vectors**2)
 
     def serve(self, strength: float) -> Numbers:
         squares = self.spectrum.squares
         # strength · P = 1 - V diag(weight) Vᵀ
         weight = squares / (squares + strength)
-        left = self.own.toarray()
+        left = self.rows.toarray()
         left -= (self.on_directions * weight) @ self.spectrum.vectors.T
         left /= -(1 - self.squared @ weight)
-        return np.asarray(self.spectrum.spread(self.own + left), np.float64)
+        return np.asarray(self.spectrum.spread(self.rows + left), np.float64)
 
 
 class _FixedEase:
-    """EASE with one strength: what has as many rows as items is inverted, not taken apart.
-
-    The last scores are kept, since `Ease` and `EaseOnBoth` serve the same users in turn.
-    """
-
+    # The last scores are kept, since `Ease` and `EaseOnBoth` serve the same users in turn.
     def __init__(self, table: TrainingTable, form: Form, strength: float) -> None:
         modelled, chosen = _most_modelled(_rooted(table, form))
         self._items = Modelled(modelled, table.n_items, table.scale, form)
@@ -496,7 +490,6 @@ class _FixedEase:
             self._learnt = _ease_weights(_products(chosen), strength)
 
     def serve(self, user_rows: UserRows) -> Numbers:
-        """Score every item for each user."""
         last, scores = self._last
         if last is not user_rows:
             scores = self._compute(user_rows)

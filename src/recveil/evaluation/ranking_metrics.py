@@ -44,21 +44,21 @@ def top_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArr
 
 
 def _in_order(
-    scores: NDArray[np.float64], seen: UserRows, order: NDArray[np.int64], n: int
+    scores: NDArray[np.float64], rows: UserRows, order: NDArray[np.int64], n: int
 ) -> NDArray[np.int64]:
     """Return `top_items`; of equal scores the item that comes first in this order is first."""
     if n < 1:
         raise RecveilError(f"n is {n}; expected lists of at least 1 item", code="argument.value")
-    if len(scores) != seen.n_users:
+    if len(scores) != rows.n_users:
         raise RecveilError(
-            f"scores of {describe_count(len(scores), 'user')}, but rows of {seen.n_users}",
+            f"scores of {describe_count(len(scores), 'user')}, but rows of {rows.n_users}",
             code="argument.shape",
         )
     if not (np.isfinite(scores.sum()) or np.isfinite(scores).all()):
         raise RecveilError(
             "a score is not finite; expected numbers that can be ordered", code="argument.value"
         )
-    return _top_items(np.ascontiguousarray(scores), seen.indptr, seen.indices, order, n)
+    return _top_items(np.ascontiguousarray(scores), rows.indptr, rows.indices, order, n)
 
 
 def list_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArray[np.int64]:

@@ -516,14 +516,7 @@ def multiply_columns(
     n_items: int,
     pairs: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> list[NDArray[np.float64]]:
-    """Return ``leftᵀ right`` for pairs of values of the same cells, each (n_items, n_items).
-
-    Every sum is over the rows in their order, as SciPy's is.
-
-    >>> rows, values = UserRows(np.array([0, 2]), np.array([0, 2], np.int32), np.empty(0)), [2, 3]
-    >>> multiply_columns(rows, 3, [(np.array(values), np.ones(2))])[0].tolist()
-    [[2.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 0.0, 3.0]]
-    """
+    """Return ``leftᵀ right`` for pairs of values of the same cells, summed in SciPy's order."""
     n_rows = rows.indptr.size - 1
     indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
     order = np.argsort(indices, kind="stable")
@@ -547,13 +540,12 @@ def _add_rows(
     right: NDArray[Any],
     sums: NDArray[Any],
 ) -> None:
-    """Add to each item's sums the rows that have it, times its values there."""
     for item in range(starts.size - 1):
-        own = sums[item]
+        added = sums[item]
         for cell in range(starts[item], starts[item + 1]):
             row, value = row_of[cell], left[cell]
             for other in range(indptr[row], indptr[row + 1]):
-                own[indices[other]] += value * right[other]
+                added[indices[other]] += value * right[other]
 
 
 def _multiply_tiles(table: TrainingTable, values: NDArray[np.float64]) -> _PairSums:
@@ -665,14 +657,13 @@ class RidgeFactors(OnAverages):
         return super().effort(table, n_inner) + times * learning
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
-        """Choose the averages' settings, then its own, then learn from the whole table."""
+        """Learn as the others, but once from each hold-out, for errors and for lists."""
         self._tried: dict[tuple[TrainingTable, Setting], _Learnt] = {}
         super().fit(table, inner)
         del self._tried
         return self
 
     def _learn(self, table: TrainingTable, setting: Setting) -> _Learnt:
-        """Learn once from each hold-out, for errors and for lists."""
         if (table, setting) not in self._tried:
             self._tried[table, setting] = self._alternate(table, setting)
         return self._tried[table, setting]

@@ -422,20 +422,19 @@ _Scored: TypeAlias = tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]
 
 def _score_all(
     fitted: Sequence[Recommender],
-    own: UserRows,
+    user_rows: UserRows,
     row_of: NDArray[np.int64],
     items: NDArray[np.int64],
     n: int,
 ) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """Return each recommender's scores of the cells, and all lists."""
     step = max(1, _TILE_CELLS // max(each.n_items_ for each in fitted))
-    starts = range(0, own.n_users, step)
+    starts = range(0, user_rows.n_users, step)
     found: list[_Scored] = [([], []) for _ in fitted]
 
     def score(start: int, *, rankers: bool) -> None:
-        end = min(start + step, own.n_users)
+        end = min(start + step, user_rows.n_users)
         # Rankers that share scores get the same tile one after another.
-        tile = own.take(np.arange(start, end))
+        tile = user_rows.take(np.arange(start, end))
         cells = slice(*np.searchsorted(row_of, [start, end]))
         for recommender, (scores, lists) in zip(fitted, found, strict=True):
             if isinstance(recommender, Ranker) == rankers:
