@@ -21,6 +21,7 @@ from recveil.methods.published_users import DeclaredAttributes, generalize, hidd
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.publish import Release, convert, describe
 from recveil.ratings import Ratings
+from recveil.release.coverage import CoverageWarning
 from recveil.release.manifest import FileEntry
 from recveil.release.user_table import UserColumns
 from recveil.verification import verify
@@ -112,11 +113,24 @@ class TestByHand:
         assert hidden_in(["a", "b", "*", "*"], 2) == ["a", "b", "*", "*"]
         assert hidden_in(["a", "b", "*", "*"], 3) == ["*"] * 4
 
+    @pytest.mark.parametrize(
+        ("values", "limit", "k", "expected"), [("ab", 2, 5, 7), ("ab", 2, 4, 4), ("abcd", 3, 5, 6)]
+    )
+    def test_classes_are_of_a_size_that_can_show_values(self, values, limit, k, expected):
+        """A cluster of 20 is two classes of 10, with 5 users of each value; then three of 6 or 7.
+
+        In classes of 5, one of two values has three users, and one of four values has two of five.
+        """
+        texts = {"plan": list(values) * 10}
+        about = UserColumns(("plan",), "plan", limit)
+        attributes = DeclaredAttributes(np.arange(len(texts["plan"])), texts, about, k)
+        assert attributes.least_class(k, 20) == expected
+
     def test_values_are_dealt_in_turn_to_the_classes_of_a_cluster(self):
         """20 users in 4 classes of 5; each of 5 values has 4 users, one per class."""
         ratings = make_ratings(n_users=20, n_items=12, n_ratings=120, seed=1)
         about = UserColumns(("plan",), "plan", 5)
-        attributes = DeclaredAttributes(ratings.users, {"plan": list("abcde") * 4}, about, 5)
+        attributes = DeclaredAttributes(ratings.users, {"plan": list("abcde") * 4}, about, 4)
         made = SparseRows(5, seed=1, attributes=attributes).anonymize(ratings)
         texts = made.published.user_table.columns["plan"]
         assert [sorted(texts[at : at + 5]) for at in range(0, 20, 5)] == [list("abcde")] * 4
@@ -297,7 +311,7 @@ class TestAnyAttributes:
                 file_format="csv",
             )
         except rv.RecveilError as error:  # a rare value is unknown then
-            if error.code not in ("option.value", "input.empty", "column.type"):
+            if error.code not in ("option.value", "input.empty", "column.type", "attribute.values"):
                 raise
             return
         assert made.verification.holds
@@ -495,7 +509,7 @@ class TestBadAttributes:
             "column.type",
             "'age_group'",
             "bin it first",
-            change=lambda user, row: (row[0], user % 40, row[2]),
+            change=lambda user, row: (row[0], (7 * user + 3) % 40, row[2]),
             attribute=["gender", "age_group"],
         )
 
@@ -504,8 +518,45 @@ class TestBadAttributes:
             "column.type",
             "'gender'",
             "bin it first",
-            change=lambda user, row: (f"{row[0]}{user % 50}", *row[1:]),
+            change=lambda user, row: (f"{row[0]}{(7 * user + 3) % 50}", *row[1:]),
         )
+
+    @pytest.mark.parametrize("text", ["{} years", "x{}"])
+    @pytest.mark.parametrize("role", ["attribute", "sensitive_attribute"])
+    def test_numbers_among_texts(self, reject, text, role):
+        def change(user, row):
+            return (text.format((7 * user + 3) % 23) if user % 9 else "none", *row[1:])
+
+        options = {"attribute": None, role: ["gender"] if role == "attribute" else "gender"}
+        reject("column.type", "'gender'", "with digits", change=change, **options)
+
+    def test_values_of_fewer_users_than_a_cluster(self, reject):
+        """12 values of 10 users each: all are shared by 5, and none by 20."""
+        change = {"change": lambda user, row: ("abcdefghijkl"[user % 12], *row[1:])}
+        reject("column.type", "'gender'", "19 others", **change)
+
+    def test_rare_combinations(self, reject):
+        """Each of 6 genders and 5 ages has 20 users or 24, and each combination 4."""
+
+        def change(user, row):
+            return ("abcdef"[user % 6], "abcde"[(user - 1) // 6 % 5], row[2])
+
+        both = ["gender", "age_group"]
+        reject("attribute.values", "'age_group'", "100%", change=change, attribute=both)
+
+    def test_sensitive_values_that_no_class_can_show(self, reject):
+        change = {"change": lambda user, row: (*row[:2], "free" if user % 4 else "pro")}
+        options = {"attribute": None, "sensitive_attribute": "plan"}
+        reject("attribute.values", "'plan'", "at most 50%", **change, **options)
+
+    @pytest.mark.parametrize("text", ["{}", "no. {}"])
+    def test_ids_of_their_own_users(self, reject, text):
+        """Of 120 users, 12 have their own id, which one has by chance."""
+
+        def change(user, row):
+            return (text.format(user) if user % 10 == 0 else "none", *row[1:])
+
+        reject("id.personal", "'gender'", change=change)
 
     def test_a_column_without_values(self, reject):
         reject("input.empty", "'gender'", change=lambda user, row: ("", *row[1:]))
@@ -554,6 +605,42 @@ class TestBadAttributes:
         spark = pytest.importorskip("recveil.spark", reason="pyspark is not installed")
         with raises("option.unsupported", "users"):
             spark.anonymize("ratings.parquet", tmp_path / "out", k=5, users=users)
+
+
+@pytest.mark.parametrize("text", ["{}", "by #{}"])
+def test_the_number_of_one_user_among_ids_that_are_far_apart_is_rejected(tmp_path, text):
+    ids = np.sort(np.random.default_rng(1).choice(10**7, RATINGS.n_users, replace=False))
+    users, items = np.repeat(ids, RATINGS.activity), RATINGS.items[RATINGS.indices]
+    table = Ratings.from_columns(users, items, RATINGS.values, scale=RATINGS.scale)
+    for value, is_id in ((ids[7], True), (ids[7] + 1, False)):
+        texts = {
+            user: (text.format(value) if at % 4 else "none", "", "") for at, user in enumerate(ids)
+        }
+        options = {"k": 5, "users": written(tmp_path / "users.csv", texts), "attribute": "gender"}
+        if is_id:
+            with raises("id.personal", "'gender'"):
+                anonymize(table, **options)
+        else:
+            assert anonymize(table, **options).published.user_table is not None
+
+
+def test_codes_that_are_ids_of_users_too_are_published(tmp_path):
+    users = RATINGS.users.tolist()
+    texts = {user: (1 + at % 4, "", "") for at, user in enumerate(users)}
+    file = written(tmp_path / "users.csv", texts)
+    made = anonymize(RATINGS, k=5, users=file, attribute="gender")
+    assert {*made.published.user_table.columns["gender"]} == {"1", "2", "3", "4"}
+
+
+def test_a_fifth_without_a_value_is_warned_about(tmp_path):
+    users = RATINGS.users.tolist()
+    texts = {user: ("a" if at % 4 else "", "b", "") for at, user in enumerate(users)}
+    file = written(tmp_path / "users.csv", texts)
+    both = {"k": 5, "users": file, "attribute": ["age_group", "gender"]}
+    with pytest.warns(CoverageWarning, match=r'gender is "\*" for 25% of the users') as caught:
+        made = anonymize(RATINGS, tmp_path / "out", **both)
+    assert not [each for each in caught if 'age_group is "*"' in str(each.message)]
+    assert [each for each in made.warnings() if "gender" in each and "25%" in each]
 
 
 @pytest.mark.parametrize("texts", [("hiv", "HIV", "flu"), ("a b", "a-b"), ("ﬁt", "fit")])

@@ -519,7 +519,7 @@ def anonymize(
     ReadingWarning
         As `recveil.read`, and of times, which a release has only with `dates`.
     CoverageWarning
-        If less than half of the items or ratings are in the release, or it is nearly empty.
+        If few items, ratings or attributes of users are in the release.
 
     Examples
     --------
@@ -622,10 +622,14 @@ def _summary_sentences(summary: ReleaseSummary, reading: Reading) -> tuple[str, 
 def warn_of_coverage(summary: ReleaseSummary) -> None:
     """Warn if less than half of the items or ratings are in a release, or next to none."""
     coverage = summary.coverage
+    table = summary.published.user_table
+    found = [] if table is None else table.warnings()
     if coverage is not None and (coverage.is_low or coverage.is_nearly_empty):
         likes = summary.published.scale.unary
         text: str = reporter_of(summary).describe_coverage(coverage, likes=likes)
-        warnings.warn(text.removeprefix(WARNING), CoverageWarning, stacklevel=3)
+        found.append(text.removeprefix(WARNING))
+    for each in found:
+        warnings.warn(each, CoverageWarning, stacklevel=3)
 
 
 @brief
@@ -667,6 +671,8 @@ def _make(ready: Prepared, *, hide_items: bool) -> Release:
     if ready.protection is not None:
         settings = {**published.settings, **ready.protection.settings}
         published = replace(published, settings=settings)
+    if published.user_table is not None and "attributes" in ready.options:
+        ready.options["attributes"].check_published(published.user_table.columns)
     return Release(published, replace(sides.private, protection=ready.protection))
 
 

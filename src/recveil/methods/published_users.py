@@ -1,7 +1,9 @@
 """Declared attributes of users that are published with a release, and strata of equal ones."""
 
+import math
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +21,7 @@ from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
 from recveil.release.method import Method
 from recveil.release.records import Groups
-from recveil.release.specs.sparse import SPARSE
+from recveil.release.specs.sparse import MIN_CLUSTER, SPARSE
 from recveil.release.user_table import (
     MOST_NUMBERS,
     SUPPRESSED,
@@ -29,11 +31,17 @@ from recveil.release.user_table import (
     is_cell,
 )
 from recveil.runtime.errors import RecveilError, listed, quoted
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import columns_with_users
 
 # What separates words, in which spellings differ; "A-", "<18" and "1-5" are values of their own.
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W\d])[\s_-]+(?=[^\W\d])")
+_NUMBER = re.compile(r"\d+")
+# Numbers that are ids by a smaller chance are ids.
+_MOST_CHANCE = 1e-3
+# Published values of a column, at least, as a share of the known ones.
+_LEAST_PUBLISHED = 0.5
 
 
 @brief
@@ -58,22 +66,57 @@ class DeclaredAttributes(NamedTuple):
         """Return the number of each user's sensitive value, -1 if unknown; None without one."""
         if not self.about.sensitive:
             return None
-        texts = self.columns[self.about.sensitive]
+        texts = self._sensitive_texts()
         number = {text: at for at, text in enumerate(sorted({*texts} - {SUPPRESSED}))}
         return np.array([number.get(text, -1) for text in texts], np.int64)
+
+    def _sensitive_texts(self) -> list[str]:
+        """Return sensitive values without those of fewer than k users."""
+        texts = self.columns[self.about.sensitive]
+        counts = Counter(texts)
+        return [text if counts[text] >= self.k else SUPPRESSED for text in texts]
+
+    def least_class(self, k: int, least: int) -> int:
+        """Return the smallest classes of such a cluster that can show equally frequent values.
+
+        With two values and l = 2, classes of 5 never show theirs.
+        """
+        n_values = len({*self._sensitive_texts()} - {SUPPRESSED}) if self.about.sensitive else 0
+        for least_size in range(k, least + 1):
+            n_classes = least // least_size
+            sizes = (least // n_classes, -(-least // n_classes))
+            if all(-(-n // (n_values or n)) * self.about.l <= n for n in sizes):
+                return least_size
+        return k
+
+    def check_published(self, published: Mapping[str, Sequence[str]]) -> None:
+        """Raise a RecveilError for a column of which most known values are not published."""
+        for name, texts in published.items():
+            n_known = sum(text != SUPPRESSED for text in self.columns[name])
+            n_lost = n_known - sum(text != SUPPRESSED for text in texts)
+            if n_lost <= (1 - _LEAST_PUBLISHED) * n_known:
+                continue
+            remedy = "cut it into coarser values, name it before the others"
+            if name == self.about.sensitive:
+                remedy = "take a column of more values of similar frequency"
+                remedy = "lower attribute_l (--attribute-l), " * (self.about.l > 2) + remedy
+            raise RecveilError(
+                f'attribute (--attribute) {quoted(name, 40)}: "{SUPPRESSED}" would replace '
+                f"{percent(n_lost / n_known)} of its values; expected at most "
+                f"{percent(1 - _LEAST_PUBLISHED)}; {remedy}, or leave it out",
+                code="attribute.values",
+            )
 
     @classmethod
     def like(
         cls, manifest: Manifest, users: NDArray[Any], columns: Mapping[str, Sequence[str | None]]
     ) -> Self | None:
         """Return the attributes as such a release takes them; None if it has none."""
-        about, k = manifest.user_columns, manifest.claim.k
+        about = manifest.user_columns
         if about is None:
             return None
         texts = {name: [text or SUPPRESSED for text in columns[name]] for name in about.names}
-        if about.sensitive:
-            texts[about.sensitive] = _of_many(texts[about.sensitive], k)
-        return cls(users, texts, about, k)
+        return cls(users, texts, about, manifest.claim.k)
 
     def of(self, users: NDArray[Any]) -> Self:
         """Return the attributes of some of the users, in their order."""
@@ -95,7 +138,7 @@ class DeclaredAttributes(NamedTuple):
             for name, texts in self.strata(least)[0].items()
         }
         if self.about.sensitive:
-            texts, found = self.columns[self.about.sensitive], list[str]()
+            texts, found = self._sensitive_texts(), list[str]()
             for start, end in zip(groups.starts[:-1], groups.starts[1:], strict=True):
                 members = groups.members[start:end]
                 found += hidden_in(
@@ -179,6 +222,7 @@ def add_attributes(
     attributes, note = read_published_users(
         *(request.users, request.attribute, request.sensitive_attribute, request.attribute_l),
         *(reading.ratings, every_user, request.k or 0),
+        max(request.k or 0, options.get("cluster_size") or MIN_CLUSTER),
         next((name for name in named if is_named and isinstance(name, str)), None),
     )
     if attributes is None:
@@ -215,6 +259,7 @@ def read_published_users(
     ratings: Ratings,
     every_user: NDArray[np.object_],
     k: int,
+    least: int,
     user: str | None = None,
 ) -> tuple[DeclaredAttributes | None, str]:
     """Read the attributes to publish, and a note on them; `every_user` may be in the file."""
@@ -225,28 +270,30 @@ def read_published_users(
     every = {name: [text or SUPPRESSED for text in texts] for name, texts in declared.items()}
     about = UserColumns(tuple(names), sensitive or "", (l or 2) if sensitive else 1)
     columns = dict(DeclaredAttributes(every_user, every, about, k).of(ratings.users).columns)
-    for name, texts in columns.items():
-        _check_texts(name, texts, k)
-    found = columns_with_users(every_user.tolist(), columns)
-    if found := found or _with_names(every_user, columns):
+    found = columns_with_users(every_user.tolist(), columns) or _with_names(every_user, columns)
+    if found := found or _with_numbers(every_user, ratings.users, columns):
         raise RecveilError(
             f"attribute (--attribute) {quoted(found[0], 40)}: contains ids of users; expected an "
             f"attribute that many users share; drop it",
             code="id.personal",
         )
-    if sensitive is not None:
-        columns[sensitive] = _of_many(columns[sensitive], k)
-        if len({*columns[sensitive]} - {SUPPRESSED}) < (l or 2):
-            raise RecveilError(
-                f"attribute_l (--attribute-l) is {l or 2}, but fewer values of "
-                f"{quoted(sensitive, 40)} have at least {k} users; lower it",
-                code="option.value",
-            )
+    for name, texts in columns.items():
+        _check_texts(name, texts, k if name == sensitive else least)
+    attributes = DeclaredAttributes(ratings.users, columns, about, k)
+    codes = attributes.sensitive_codes()
+    if sensitive is not None and codes is not None and codes.max() + 1 < about.l:
+        raise RecveilError(
+            f"attribute_l (--attribute-l) is {about.l}, but fewer values of "
+            f"{quoted(sensitive, 40)} have at least {k} users; lower it",
+            code="option.value",
+        )
+    if ratings.n_users >= least:
+        attributes.check_published(attributes.strata(least)[0])
     left = f" Not declared, and so left out: {listed(others, 80)}." if others else ""
     has_unknown = any(SUPPRESSED in texts for texts in columns.values())
     unknown = ' Missing values are published as "*".' if has_unknown else ""
     note = f"User attributes: {', '.join(names)} are published in users.csv.{unknown}{left}"
-    return DeclaredAttributes(ratings.users, columns, about, k), note
+    return attributes, note
 
 
 def check_declared(
@@ -281,7 +328,7 @@ def check_declared(
     return names
 
 
-def _check_texts(name: str, texts: list[str], k: int) -> None:
+def _check_texts(name: str, texts: list[str], least: int) -> None:
     """Reject texts that cannot be published, and columns whose values few users share."""
     if bad := [text for text in texts if not is_cell(text)]:
         raise RecveilError(
@@ -306,13 +353,13 @@ def _check_texts(name: str, texts: list[str], k: int) -> None:
             f"one value, which would count as different ones; write it in one way",
             code="attribute.values",
         )
-    n_rare = sum(n for n in counts.values() if n < k)
-    is_fine = len(counts) > MOST_NUMBERS and all(map(_is_number, counts))
-    if is_fine or 2 * n_rare > counts.total():
+    n_rare = sum(n for n in counts.values() if n < least)
+    n_numbers = sum(_NUMBER.search(text) is not None for text in counts)
+    if n_numbers > MOST_NUMBERS or 2 * n_rare > counts.total():
         raise RecveilError(
             f"attribute (--attribute) {quoted(name, 40)}: {len(counts):,} different values, which "
-            f"few users share; expected at most {MOST_NUMBERS} numbers, or values that most users "
-            f"share with {k - 1} others; bin it first",
+            f"few users share; expected at most {MOST_NUMBERS} with digits, and values that most "
+            f"users share with {least - 1} others; bin it first",
             code="column.type",
         )
 
@@ -325,15 +372,33 @@ def _with_names(users: NDArray[Any], columns: Mapping[str, list[str]]) -> list[s
     return [name for name in columns if not ids.isdisjoint({*words[name], *whole[name]})]
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _with_numbers(
+    every_user: NDArray[Any], users: NDArray[Any], columns: Mapping[str, list[str]]
+) -> list[str]:
+    """Return the columns with a number of an id by more than chance, or with that of their user."""
+    own = [_number_of(user) for user in users.tolist()]
+    ids = sorted({*map(_number_of, every_user.tolist())} - {None}, key=int)
+    step = math.gcd(*(each - ids[0] for each in ids)) or 1 if ids else 1
+    found = []
+    for name, texts in columns.items():
+        held = {text: {*map(int, _NUMBER.findall(text))} for text in {*texts}}
+        with_number = Counter(number for text in texts for number in held[text])
+        n_own = sum(one in held[text] for one, text in zip(own, texts, strict=True))
+        expected = sum(with_number[one] for one in own if one is not None) / len(texts)
+        # The bound of Chernoff on a number of independent events
+        exponent = n_own * math.log(n_own / expected) - n_own + expected if n_own else 0.0
+        # Of ids so far apart, none is among as many other numbers but by this chance.
+        apart = len(with_number) * step / (2 * _MOST_CHANCE)
+        lone = [
+            number
+            for number in with_number.keys() & {*ids}
+            if bisect_right(ids, number + apart) - bisect_left(ids, number - apart) == 1
+        ]
+        if lone or (n_own > expected and math.exp(-exponent) < _MOST_CHANCE):
+            found.append(name)
+    return found
 
 
-def _of_many(texts: list[str], k: int) -> list[str]:
-    """Return sensitive values without those of fewer than k users."""
-    counts = Counter(texts)
-    return [text if counts[text] >= k else SUPPRESSED for text in texts]
+def _number_of(user: Any) -> int | None:
+    found = _NUMBER.findall(str(user))
+    return int(found[0]) if len(found) == 1 else None

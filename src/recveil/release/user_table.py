@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.item_features import UNSHOWN, are_item_columns
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 
 # A value that is not published.
@@ -16,6 +17,8 @@ SUPPRESSED = "*"
 MOST_NUMBERS = 20
 # The format of releases with attributes; others are written in earlier ones.
 ATTRIBUTE_FORMAT = 11
+# Share of users without a value from which a column is warned about.
+_MANY_HIDDEN = 0.2
 
 
 @brief
@@ -80,6 +83,21 @@ class UserTable(NamedTuple):
     columns: dict[str, list[str]]
     # Users of each group, in published order
     sizes: NDArray[np.int64]
+
+    def warnings(self) -> list[str]:
+        """Return a warning about each column with few values."""
+        shares = {
+            name: texts.count(SUPPRESSED) / max(len(texts), 1)
+            for name, texts in self.columns.items()
+        }
+        remedy = dict.fromkeys(self.about.shared, "coarser values, or fewer attributes,")
+        return [
+            f'Attribute {name} is "{SUPPRESSED}" for {percent(share)} of the users, so that '
+            f"comparisons of its groups may mislead; "
+            f"{remedy.get(name, 'more values of similar frequency')} would keep more."
+            for name, share in shares.items()
+            if share >= _MANY_HIDDEN
+        ]
 
     def to_arrow(self, ids: list[str], *, in_groups: bool) -> pa.Table:
         """Return a row for each user, or for each group."""

@@ -103,7 +103,8 @@ def warnings(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) ->
         return linked
     users, items = result.ratings.users.tolist(), published.items.tolist()
     handles = describe_handles(users, items, can_hide=published.claim.about.contains_users)
-    return [*result.reading.alike_users, *linked, *([handles] if handles else [])]
+    hidden = published.user_table.warnings() if published.user_table else []
+    return [*result.reading.alike_users, *linked, *([handles] if handles else []), *hidden]
 
 
 def _of_series(result: Anonymized | Released) -> Iterator[str]:

@@ -321,6 +321,7 @@ def _deal(
         users = np.flatnonzero(stratum_of == stratum)
         labels[users] = gathering.fit(places[users]).labels_ + n_before
         n_before = int(labels[users].max()) + 1
+    k = attributes.least_class(k, gathering.min_size)
     return deal_classes(labels, activity, k, rng, attributes.sensitive_codes())
 
 
