@@ -383,7 +383,7 @@ NAMED_ALONE = {
     "forget": "user private ratings output log force json user-column duplicates "
     "drop-off-scale drop-missing-ids query max-memory",
     "describe": "card audit evaluation column-names force json max-memory",
-    "report": "ratings audit name role date force json duplicates drop-off-scale "
+    "report": "ratings audit users name role date force json duplicates drop-off-scale "
     "drop-missing-ids query max-memory",
     "evaluate": "release train test split split-by null-rule targets membership liked seed all "
     "users attribute explain json duplicates drop-off-scale drop-missing-ids query max-memory",

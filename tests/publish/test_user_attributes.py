@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 import recveil as rv
 from error_assertions import raises
+from recveil.auditing import audit
 from recveil.datasets import make_ratings
+from recveil.io.write import write_ratings
 from recveil.methods import anonymize, forget
 from recveil.methods.published_users import DeclaredAttributes, generalize, hidden_in
 from recveil.methods.sparse.anonymizer import SparseRows
@@ -24,10 +26,13 @@ from recveil.ratings import Ratings
 from recveil.release.coverage import CoverageWarning
 from recveil.release.manifest import FileEntry
 from recveil.release.user_table import UserColumns
+from recveil.report.assessment import report
+from recveil.report.erasure import next_command
 from recveil.verification import verify
 
 RATINGS = make_ratings(n_users=120, n_items=24, n_ratings=1300, seed=2)
 SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "release.schema.json"
+PERSONAL = "rai:personalSensitiveInformation"
 ALL = {"attribute": ["gender", "age_group"], "sensitive_attribute": "plan", "attribute_l": 2}
 
 
@@ -163,6 +168,10 @@ class TestEveryRelease:
         (found,) = [each for each in described["recordSet"] if each["name"] == "users"]
         columns = content_of(releases / name)["user_attributes"]["columns"]
         assert [field["name"] for field in found["field"]] == ["user_id", *columns]
+        sensitive = [each["name"] for each in found["field"] if "sensitive" in each["description"]]
+        stated = [text for text in described[PERSONAL] if "sensitive attribute, plan" in text]
+        assert (sensitive, len(stated)) == (([], 0) if name == "groups" else (["plan"], 1))
+        assert any("gender" in text for text in described[PERSONAL]) == (name != "sensitive")
 
     def test_the_private_folder_keeps_no_attributes(self, releases, name):
         for file in (releases / f"{name}.private").iterdir():
@@ -181,6 +190,29 @@ class TestEveryRelease:
             )
         else:
             assert len((tmp_path / "ml" / file).read_text().splitlines()) == 1 + RATINGS.n_users
+
+
+def test_recbole_has_no_column_with_a_colon(tmp_path):
+    lines = [f"{user},{'FM'[user % 2]}" for user in RATINGS.users.tolist()]
+    (tmp_path / "users.csv").write_text("\n".join(["user_id,sex:token", *lines, ""]))
+    options = {"users": tmp_path / "users.csv", "attribute": "sex:token"}
+    anonymize(RATINGS, tmp_path / "out", k=5, seed=1, **options)
+    with raises("id.line-break", "'sex:token'"):
+        convert(tmp_path / "out", tmp_path / "atomic", target_format="recbole")
+    convert(tmp_path / "out", tmp_path / "ml", target_format="movielens")
+
+
+def test_a_report_has_the_audit_of_adversaries_who_know_attributes(releases, users, tmp_path):
+    write_ratings(RATINGS, tmp_path / "ratings.csv")
+    options = {"ratings": tmp_path / "ratings.csv", "force": True}
+    made = report(releases / "groups", tmp_path / "report.html", **options, users=users)
+    attacked = {"release": releases / "groups", "attribute": ["gender"], "users": users}
+    assert made.audit["risks"] == audit(tmp_path / "ratings.csv", **attacked).to_dict()["risks"]
+    with raises("option.required", "groups"):
+        report(releases / "groups", tmp_path / "report.html", **options)
+    anonymize(RATINGS, tmp_path / "out", k=5, seed=1)
+    with raises("option.unsupported", "out"):
+        report(tmp_path / "out", tmp_path / "report.html", **options, users=users)
 
 
 def test_shared_values_are_the_users_own(releases, users):
@@ -268,11 +300,18 @@ class TestErasure:
         is_shown = result.newest.shows == "plan"
         assert is_shown == (row["plan"] != "*")
         assert (result.decision == "replace") == is_shown
+        words = next_command(result)
+        repeated = "--users USERS --attribute gender --attribute age_group "
+        repeated += "--sensitive-attribute plan --attribute-l 2"
+        assert (repeated in words) == is_shown
+        assert any("USERS is the file" in each for each in result.sentences()) == is_shown
         assert any(f"gender {row['gender']}" in each for each in result.sentences())
 
     def test_shared_attributes_stay_with_the_row(self, releases, tmp_path):
         result = self.erased(tmp_path, releases, "groups")
         assert (result.decision, result.newest.shows) == ("row-kept", "")
+        assert "--users" not in next_command(result)
+        assert any("no attributes of users" in each for each in result.sentences())
         assert result.newest.class_size >= 5
 
 
@@ -360,6 +399,17 @@ def first_class_has_one_plan(lines):
     ]
 
 
+def only_one_plan_of_the_first_class(lines):
+    """Suppress the plans of the first class that shows some, but for one user's."""
+    first = next(at for at in range(1, len(lines)) if lines[at].split(",")[3] != '"*"')
+    shared = lines[first].split(",")[1:3]
+    for at in range(first + 1, len(lines)):
+        if lines[at].split(",")[1:3] != shared:
+            break
+        lines[at] = f'{lines[at].rpartition(",")[0]},"*"'
+    return lines
+
+
 class TestTampering:
     @pytest.mark.parametrize(
         "change",
@@ -379,7 +429,10 @@ class TestTampering:
             replaced(1, "F", '""'),
             replaced(1, "F", '" F"'),
             replaced(1, "F", '"F\t"'),
+            replaced(1, None, f'"{"F" * 101}"'),
+            replaced(3, None, f'"{"x" * 101}"'),
             replaced(3, None, '""'),
+            only_one_plan_of_the_first_class,
             first_class_has_one_plan,
         ],
     )

@@ -230,8 +230,8 @@ def problems_of_user_table(folder, records, result):
         texts = [row[name] for name in about["columns"]]
         if not all(texts) or re.search(f"[{UNSHOWN}]", "".join(texts)):
             yield "an attribute is empty, or not shown whole"
-        if any(text != text.strip() for text in texts):
-            yield "an attribute between spaces"
+        if any(text != text.strip() or len(text) > 100 for text in texts):
+            yield "an attribute between spaces, or of more than 100 characters"
         value = texts.pop() if "sensitive" in about else "*"
         key = (tuple(items), tuple(labels), tuple(labels.dates), tuple(texts))
         n_users[key] += next_to[0][0]

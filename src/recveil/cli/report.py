@@ -29,6 +29,14 @@ def report(
             help="In place of --ratings: the JSON of recveil audit --release for this release.",
         ),
     ] = None,
+    users: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --ratings, of a release with attributes: the file of users that it was "
+            "made with.",
+        ),
+    ] = None,
     name: Annotated[
         str, typer.Option(metavar="TEXT", help="The signer. Default: a line to fill in.")
     ] = "",
@@ -54,6 +62,7 @@ def report(
         output,
         ratings=ratings,
         audit=audit,
+        users=users,
         name=name,
         role=role,
         date=date,

@@ -239,6 +239,8 @@ def _write_side_file(kind: str, ids: NDArray[Any], known: dict[str, list[str]], 
     """Write the items or users of RecBole; genres are sequences."""
     texts = (*known, *itertools.chain(*known.values()))
     _reject_texts(texts, rf"[\t\r\n]|^{kind}_id$", f"{path.name}: %s cannot be in an atomic file")
+    named = f"{path.name}: %s cannot name a column, whose type follows a colon"
+    _reject_texts(known, ":", named)
     types = {name: _recbole_type(name, column) for name, column in known.items()}
     header = "\t".join([f"{kind}_id:token", *(f"{name}:{types[name]}" for name in known)])
     table = pa.table({f"{kind}_id": pa.array(ids), **known})

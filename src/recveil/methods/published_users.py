@@ -23,6 +23,7 @@ from recveil.release.method import Method
 from recveil.release.records import Groups
 from recveil.release.specs.sparse import MIN_CLUSTER, SPARSE
 from recveil.release.user_table import (
+    LONGEST_CELL,
     MOST_NUMBERS,
     SUPPRESSED,
     UserColumns,
@@ -333,7 +334,7 @@ def _check_texts(name: str, texts: list[str], least: int) -> None:
     if bad := [text for text in texts if not is_cell(text)]:
         raise RecveilError(
             f"attribute (--attribute) {quoted(name, 40)}: {quoted(bad[0], 40)} has a line break or "
-            f"another character that is not shown; remove it",
+            f"another character that is not shown, or over {LONGEST_CELL} characters; shorten it",
             code="id.line-break",
         )
     counts = Counter(text for text in texts if text != SUPPRESSED)

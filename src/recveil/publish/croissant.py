@@ -186,6 +186,7 @@ def croissant(
             promised,
             *risks,
             *limits,
+            *_of_attributes(manifest),
             *_by_publisher(found.risk),
         ],
         "rai:dataLimitations": limits,
@@ -329,9 +330,24 @@ def _item_records(manifest: Manifest) -> dict[str, object]:
     return _record_set("items", description, source, manifest.item_columns, meanings)
 
 
+def _of_attributes(manifest: Manifest) -> Iterator[str]:
+    """Name the personal attributes of users, and the sensitive one."""
+    about = manifest.user_columns
+    if about is not None and about.shared:
+        yield f"{USER_TABLE} has attributes of users: {', '.join(about.shared)}."
+    if about is not None and about.sensitive:
+        yield (
+            f"{USER_TABLE} has a sensitive attribute, {about.sensitive}: within an equivalence "
+            f"class, no value has more than 1/{about.l} of the values."
+        )
+
+
 def _user_records(manifest: Manifest) -> dict[str, object]:
     names = manifest.user_columns.names if manifest.user_columns else ()
     meanings = dict.fromkeys(names, f"an attribute; {SUPPRESSED} if it is unknown or not published")
+    if manifest.user_columns and manifest.user_columns.sensitive:
+        name = manifest.user_columns.sensitive
+        meanings[name] = f"a sensitive {meanings[name].removeprefix('an ')}"
     meanings["user_id"] = _MEANINGS["user_id"]
     description = "The records of the release with attributes of their users, one per line."
     source = {"fileObject": {"@id": USER_TABLE}}

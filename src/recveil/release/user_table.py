@@ -17,6 +17,7 @@ SUPPRESSED = "*"
 MOST_NUMBERS = 20
 # The format of releases with attributes; others are written in earlier ones.
 ATTRIBUTE_FORMAT = 11
+LONGEST_CELL = 100
 # Share of users without a value from which a column is warned about.
 _MANY_HIDDEN = 0.2
 
@@ -72,7 +73,8 @@ def is_attribute(name: str) -> bool:
 
 def is_cell(text: str) -> bool:
     """Return whether a text may be published as an attribute."""
-    return bool(text) and text == text.strip() and not UNSHOWN.search(text)
+    is_shown = text == text.strip() and not UNSHOWN.search(text)
+    return is_shown and 0 < len(text) <= LONGEST_CELL
 
 
 @brief

@@ -7,7 +7,7 @@ from recveil.io.options import format_command
 from recveil.methods import Erasure, Trace
 from recveil.release.claim import of_large_delta, of_large_epsilon
 from recveil.release.dates import DATES
-from recveil.release.manifest import private_folder
+from recveil.release.manifest import Manifest, private_folder
 from recveil.release.records import hides_items
 from recveil.report.document import parts_of
 from recveil.report.terminal import echo
@@ -63,9 +63,30 @@ def next_command(result: Erasure) -> str | None:
         "scale": None if scale.unary or scale.labels else str(scale),
         "previous": str(private_folder(result.newest.folder)) if is_continued else None,
         "force": not is_continued,
+        **({} if is_continued else _options_of_attributes(manifest)),
     }
     table = "CLEANED" if result.cleaned is None else str(result.cleaned)
     return format_command("anonymize", table, options=options)
+
+
+def _options_of_attributes(manifest: Manifest) -> dict[str, object]:
+    """Return the options that publish the same attributes of users again."""
+    about = manifest.user_columns
+    if about is None:
+        return {}
+    limit = {"sensitive_attribute": about.sensitive, "attribute_l": about.l}
+    return {"users": "USERS", "attribute": about.shared, **(limit if about.sensitive else {})}
+
+
+def _notes_on_command(manifest: Manifest, *, is_continued: bool) -> Iterator[str]:
+    """Describe what the command for the next release needs, or cannot publish again."""
+    has_attributes = manifest.user_columns is not None
+    if has_attributes and not is_continued:
+        yield "USERS is the file of users without this user's line."
+    lost = ["dates"] * (manifest.settings.get(DATES.name) is not None)
+    lost += ["attributes of users"] * has_attributes
+    if lost and is_continued:
+        yield f"A release that follows another one has no {' or '.join(lost)}, unlike this one."
 
 
 def describe_erasure(result: Erasure) -> list[str]:
@@ -95,6 +116,8 @@ def describe_erasure(result: Erasure) -> list[str]:
     elif result.decision != "replace":
         described.append("Delete their rows from the table before the next release.")
     if command := next_command(result):
+        is_continued = result.decision == "row-kept"
+        described += _notes_on_command(result.newest.manifest, is_continued=is_continued)
         described.append(f"Next: {command}")
     return [*described, f"Recorded in {result.log}, which is private."]
 

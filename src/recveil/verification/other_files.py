@@ -29,7 +29,7 @@ from recveil.release.manifest import (
     is_part,
 )
 from recveil.release.records import ITEM_PREFIX, hides_items, pseudonyms
-from recveil.release.user_table import SUPPRESSED, is_cell
+from recveil.release.user_table import LONGEST_CELL, SUPPRESSED, is_cell
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
 from recveil.verification.equivalence_classes import Classes
@@ -279,7 +279,10 @@ def check_user_table(
         return CheckedUsers([*problems, Violation.of_file(USER_TABLE, problem)], [], 0)
     texts = [text for column in columns for text in column]
     if not all(map(is_cell, texts)):
-        problem = f'a cell is empty, or is not shown whole; unknown values are "{SUPPRESSED}"'
+        problem = (
+            f"a cell is empty, is not shown whole, or has over {LONGEST_CELL} characters; unknown "
+            f'values are "{SUPPRESSED}"'
+        )
         problems.append(Violation.of_file(USER_TABLE, problem))
     rows = [*zip(*columns[: len(about.shared)], strict=True)] or [()] * len(ids)
     keys = [(digest, *row) for (digest, _, _), row in zip(records, rows, strict=True)]

@@ -114,6 +114,7 @@ def report(
     *,
     ratings: str | PathLike[str] | Any | None = None,
     audit: str | PathLike[str] | None = None,
+    users: str | PathLike[str] | None = None,
     name: str = "",
     role: str = "",
     date: str = "",
@@ -132,6 +133,8 @@ def report(
         The table behind the release, which is audited.
     audit : path, optional
         In place of `ratings`: the result of ``recveil audit --release --json``.
+    users : path, optional
+        With `ratings`, of a release with attributes: the file of users that it was made with.
     name, role, date : str
         Who signs; what is left out is a line to fill in by hand.
     force : bool
@@ -171,6 +174,7 @@ def report(
         reject_replacing(output, force=force)
     folder = Path(release).resolve()
     manifest = known_manifest(folder)
+    names = _attributes_of(manifest, folder.name, ratings, users)
     verdict = verify(folder)
     if not verdict.holds:
         raise RecveilError(
@@ -185,7 +189,9 @@ def report(
             of_file = FileEntry.of(Path(file)).sha256
         _require_risks(found, str(audit))
     else:
-        found = audit_table(ratings, release=folder, **reading).to_dict()
+        found = audit_table(
+            ratings, release=folder, users=users, attribute=names, **reading
+        ).to_dict()
         reject_other_ratings(found, "ratings (--ratings)", folder.name)
     document = verdict.to_dict()
     try:
@@ -200,6 +206,26 @@ def report(
         ) from None
     write_atomically(output, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
     return Assessment(output, document, found)
+
+
+def _attributes_of(
+    manifest: Manifest, name: str, ratings: object, users: object
+) -> tuple[str, ...] | None:
+    """Return the attributes that the audit needs; raise if their file is missing, or idle."""
+    about = manifest.user_columns
+    if users is not None and (ratings is None or about is None):
+        raise RecveilError(
+            f"users (--users): only with ratings (--ratings), of a release with attributes of "
+            f"users, and {name} has {'some' if about else 'none'}; drop it",
+            code="option.unsupported",
+        )
+    if about is not None and ratings is not None and users is None:
+        raise RecveilError(
+            f"users (--users): {name} publishes attributes of users, which adversaries know; give "
+            f"the file that it was made with",
+            code="option.required",
+        )
+    return None if about is None or users is None else about.names
 
 
 def _require_risks(audit: Mapping[str, Any], name: str) -> None:
