@@ -78,10 +78,8 @@ class DeclaredAttributes(NamedTuple):
         return [text if counts[text] >= self.k else SUPPRESSED for text in texts]
 
     def least_class(self, k: int, least: int) -> int:
-        """Return the smallest classes of such a cluster that can show equally frequent values.
-
-        With two values and l = 2, classes of 5 never show theirs.
-        """
+        """Return the smallest classes of such a cluster that can show equally frequent values."""
+        # With two values and l = 2, classes of 5 never show theirs.
         n_values = len({*self._sensitive_texts()} - {SUPPRESSED}) if self.about.sensitive else 0
         for least_size in range(k, least + 1):
             n_classes = least // least_size
@@ -377,19 +375,20 @@ def _with_numbers(
     every_user: NDArray[Any], users: NDArray[Any], columns: Mapping[str, list[str]]
 ) -> list[str]:
     """Return the columns with a number of an id by more than chance, or with that of their user."""
-    own = [_number_of(user) for user in users.tolist()]
-    ids = sorted({*map(_number_of, every_user.tolist())} - {None}, key=int)
-    step = math.gcd(*(each - ids[0] for each in ids)) or 1 if ids else 1
+    of_users = [_number_of(user) for user in users.tolist()]
+    numbers = map(_number_of, every_user.tolist())
+    ids = sorted({number for number in numbers if number is not None})
+    step = math.gcd(*(each - ids[0] for each in ids)) or 1
     found = []
     for name, texts in columns.items():
-        held = {text: {*map(int, _NUMBER.findall(text))} for text in {*texts}}
-        with_number = Counter(number for text in texts for number in held[text])
-        n_own = sum(one in held[text] for one, text in zip(own, texts, strict=True))
-        expected = sum(with_number[one] for one in own if one is not None) / len(texts)
+        numbers_in = {text: {*map(int, _NUMBER.findall(text))} for text in {*texts}}
+        with_number = Counter(number for text in texts for number in numbers_in[text])
+        n_own = sum(one in numbers_in[text] for one, text in zip(of_users, texts, strict=True))
+        expected = sum(with_number[one] for one in of_users if one is not None) / len(texts)
         # The bound of Chernoff on a number of independent events
         exponent = n_own * math.log(n_own / expected) - n_own + expected if n_own else 0.0
         # Of ids so far apart, none is among as many other numbers but by this chance.
-        apart = len(with_number) * step / (2 * _MOST_CHANCE)
+        apart = math.ceil(len(with_number) * step / (2 * _MOST_CHANCE))
         lone = [
             number
             for number in with_number.keys() & {*ids}
