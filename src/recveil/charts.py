@@ -307,11 +307,9 @@ def _vertical(figure: Curves, field: str = "y:Q") -> alt.Y:
 
 
 def _draw_steps(figure: Curves) -> Chart:
-    """Draw points with intervals over named steps, side by side without overlap.
-
-    Steps such as "3 of 4" alternate more than they grow: one line joins the steps with everything
-    right, and another those with something wrong, which are hollow.
-    """
+    """Draw points with intervals over named steps, side by side without overlap."""
+    # Steps such as "3 of 4" alternate more than they grow: one line joins the steps with everything
+    # right, and another those with something wrong, which are hollow.
     looks = draw_looks(point["series"] for point in figure["points"])
     values = _dress([_mark_errors(point) for point in figure["points"]], looks)
     steps = list(dict.fromkeys(str(point["x"]) for point in figure["points"]))

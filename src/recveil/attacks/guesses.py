@@ -223,11 +223,9 @@ def _count_users(sizes: NDArray[Any], record: int) -> int:
 def _find_top(
     scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
 ) -> tuple[float, float, int, int]:
-    """Return the two highest scores (-1 if missing), a record with the first, and its users.
-
-    If several records share the highest score, it is also the second one, and the users of all of
-    them count.
-    """
+    """Return the two highest scores (-1 if missing), a record with the first, and its users."""
+    # If several records share the highest score, it is also the second one, and the users of all of
+    # them count.
     top, second, best, n_top = -1.0, -1.0, -1, 0
     for at in range(scores.size):
         if scores[at] < second:

@@ -409,11 +409,9 @@ def _feedback(
     named: Mapping[str, Any],
     reading: Mapping[str, Any],
 ) -> Mapping[str, Any]:
-    """Return the options about ratings that fit the file.
-
-    An adversary who knows items alone knows neither words nor counts. A column that may hold
-    ratings is never skipped, since that would weaken the adversary.
-    """
+    """Return the options about ratings that fit the file."""
+    # An adversary who knows items alone knows neither words nor counts. A column that may hold
+    # ratings is never skipped, since that would weaken the adversary.
     scale, counts, likes = (reading.get(name) for name in ("scale", "counts", "likes"))
     if not _leaves_ratings_out(names, width, named):
         if scale is not None and scale.labels:

@@ -298,10 +298,8 @@ def _rates(number: str, title: str, places: list[_Place]) -> Figure:
 
 
 def _in_or_out(places: list[_Place]) -> Figure:
-    """Draw both curves over the attacked targets.
-
-    Targets with too few ratings are excluded: detecting that they are absent would prove nothing.
-    """
+    """Draw both curves over the attacked targets."""
+    # Targets with too few ratings are excluded: detecting that they are absent would prove nothing.
     points = _points(places, lambda o: _of_attacked(o.success, o), " (in the data)")
     points += _points(places, _noticed, " (not in the data)")
     title = "Does the same attack detect that a target is not in the data?"

@@ -127,11 +127,9 @@ def _take_working_space() -> None:
 
 
 def _run_watched() -> NoReturn:
-    """Run the verb in a child process; wait, and report why it died.
-
-    A library may also exit with a code that would mean that a claim does not hold. So the child
-    signals when recveil itself exits.
-    """
+    """Run the verb in a child process; wait, and report why it died."""
+    # A library may also exit with a code that would mean that a claim does not hold. So the child
+    # signals when recveil itself exits.
     reader, writer = os.pipe()
     lifeline, parent_end = os.pipe()
     with _blocked():
@@ -166,11 +164,9 @@ def _blocked() -> Iterator[None]:
 
 
 def _wait(child: int) -> int:
-    """Wait for a process to end, and forward signals to it.
-
-    Signals of a terminal reach both processes anyway. They come from the kernel, which `si_code`
-    shows; the sender's number is 0 for processes outside a container, too.
-    """
+    """Wait for a process to end, and forward signals to it."""
+    # Signals of a terminal reach both processes anyway. They come from the kernel, which `si_code`
+    # shows; the sender's number is 0 for processes outside a container, too.
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:

@@ -764,10 +764,8 @@ def _read_lists(source: Any, ratings: Ratings) -> _PublishedLists:
 
 
 def _ranked(found: Ratings, name: str | int | None = None) -> tuple[NDArray[np.int64], bool]:
-    """Order cells by user and rank, and return whether numbers are ranks, not scores.
-
-    A column that is not named has ranks if they are 1, 2, ...
-    """
+    """Order cells by user and rank, and return whether numbers are ranks, not scores."""
+    # A column that is not named has ranks if they are 1, 2, ...
     rows, values = found.user_positions(), found.values.astype(np.float64)
     order = np.lexsort((values, rows))
     ranks = np.arange(values.size) - np.repeat(found.indptr[:-1], found.activity) + 1
@@ -953,10 +951,8 @@ def _similarities_maker(predict: Predict) -> ModelMaker:
 
 
 def _likeness(kind: str, model: Numbers, other: Numbers) -> float:
-    """Return how alike two models are: the overlap of spaces, or the nearness of sorted weights.
-
-    Weights of other users differ, but those of the same settings have the same distribution.
-    """
+    """Return how alike two models are: the overlap of spaces, or the nearness of sorted weights."""
+    # Weights of other users differ, but those of the same settings have the same distribution.
     if kind == "factors":
         bases = [np.linalg.qr(each)[0] for each in (model, other)]
         return float(((bases[0].T @ bases[1]) ** 2).sum())

@@ -236,11 +236,9 @@ def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
 
 
 def _check_source(table: AttackTarget, train: Ratings, manifest: Manifest) -> None:
-    """Reject a release with items that no user of the class rated in training.
-
-    Such a release was made from other ratings, probably including the held-out ones. This can be
-    detected only for methods that add no items.
-    """
+    """Reject a release with items that no user of the class rated in training."""
+    # Such a release was made from other ratings, probably including the held-out ones. This can be
+    # detected only for methods that add no items.
     method, claim = manifest.known_method, manifest.claim
     if method is None or not method.keeps_items(manifest.settings) or claim.l > 1:
         return

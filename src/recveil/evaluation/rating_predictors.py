@@ -153,10 +153,8 @@ class Recommender(ABC):
         rows: NDArray[np.int64],
         items: NDArray[np.int64],
     ) -> Iterator[NDArray[np.float64]]:
-        """Yield the scores of some cells for each serving setting in turn.
-
-        Subclasses may share work between settings.
-        """
+        """Yield the scores of some cells for each serving setting in turn."""
+        # Subclasses may share work between settings.
         for serving in self.serving_settings:
             yield self._serve(learnt, user_rows, serving)[rows, items]
 
@@ -183,11 +181,9 @@ class Recommender(ABC):
         return *chosen, float(errors[place, other])
 
     def _rank(self, inner: Sequence[InnerSplit], learning: Setting) -> NDArray[np.float64]:
-        """Return the nDCG@10 of lists for held-out rows, by the chosen settings.
-
-        Rating predictors rarely rank well, so the first rows are enough for them; and for a full
-        table, where lists are uninformative, the first hold-out.
-        """
+        """Return the nDCG@10 of lists for held-out rows, by the chosen settings."""
+        # Rating predictors rarely rank well, so the first rows are enough for them; and for a full
+        # table, where lists are uninformative, the first hold-out.
         gained = [np.empty(0)]
         parts = enough_for_errors(inner) if self.rates else inner
         parts = parts[:1] if self.is_full_ else parts

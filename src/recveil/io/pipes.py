@@ -113,10 +113,8 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _temporary_parent() -> Path:
-    """Return the configured folder for temporary files, without a fallback.
-
-    Python silently falls back to other folders, which may be readable by others or never cleaned.
-    """
+    """Return the configured folder for temporary files, without a fallback."""
+    # Python silently falls back to other folders, which may be readable by others or never cleaned.
     named = next(filter(None, map(os.environ.get, _TEMPORARY_NAMES)), None)
     try:
         parent = Path(named or gettempdir())

@@ -131,10 +131,8 @@ def _choose(
     rated: NDArray[np.bool_],
     wanted: list[NDArray[np.bool_]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score each half of the rows with the first variant that marks most in the other half.
-
-    If the variants differ, scores are ranks within the half.
-    """
+    """Score each half of the rows with the first variant that marks most in the other half."""
+    # If the variants differ, scores are ranks within the half.
     half = np.zeros(len(rated), bool)
     half[np.random.default_rng(0).permutation(half.size)[: half.size // 2]] = True
     best = [

@@ -476,11 +476,9 @@ def _is_blind(guesses: Guesses, n_users: int) -> bool:
 def _as_read(
     table: AttackTarget, scale: RatingScale, strikes: Mapping[str, NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Candidates]]:
-    """Yield the candidates as published, clipped to the scale, and without possible fills.
-
-    Either of the first two may be stronger: a value beyond the scale most likely means its
-    end, but a clipped value agrees by chance with more known ratings.
-    """
+    """Yield the candidates as published, clipped to the scale, and without possible fills."""
+    # Either of the first two may be stronger: a value beyond the scale most likely means its
+    # end, but a clipped value agrees by chance with more known ratings.
     yield "", table.candidates
     clipped = clip_values(table.values, scale)
     if not np.array_equal(clipped, table.values):

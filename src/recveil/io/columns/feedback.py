@@ -328,11 +328,9 @@ def _describe_lost_digits(column: pa.ChunkedArray, values: NDArray[np.float32]) 
 
 
 def _require_no_thousands(column: pa.ChunkedArray, locate: Locate) -> None:
-    """Raise for text with points that separate thousands, such as 950, 1.000 and 12.500.
-
-    Points separate decimals if a number has more or fewer of them than three, or 0 before the
-    point, or if a whole number has four digits without a point.
-    """
+    """Raise for text with points that separate thousands, such as 950, 1.000 and 12.500."""
+    # Points separate decimals if a number has more or fewer of them than three, or 0 before the
+    # point, or if a whole number has four digits without a point.
     if not holds_text(column):
         return
     texts = pc.utf8_trim_whitespace(column.unique().cast(pa.large_string()))

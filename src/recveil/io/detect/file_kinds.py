@@ -366,11 +366,9 @@ def _is_dbase(head: bytes) -> bool:
 
 
 def _is_old_pickle(head: bytes) -> bool:
-    """Return whether a file is a pickle of protocol 0 or 1, which states no version.
-
-    Such a pickle begins by creating an object and memoizing it as number 0. The check loads
-    nothing.
-    """
+    """Return whether a file is a pickle of protocol 0 or 1, which states no version."""
+    # Such a pickle begins by creating an object and memoizing it as number 0. The check loads
+    # nothing.
     try:
         for place, (code, argument, _) in enumerate(pickletools.genops(head)):
             if code.name in ("PUT", "BINPUT") and argument == 0:

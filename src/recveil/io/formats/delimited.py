@@ -293,11 +293,9 @@ def _check_fields_that_span_lines(
     ids: Mapping[str, set[str]],
     read: Spans,
 ) -> Spans:
-    """Count quoted fields with line ends; reject those that seem to contain other rows.
-
-    A stray quote opens a field that ends at the next quote, however many rows later. The second
-    reader is Python's, so that rows are counted twice, independently.
-    """
+    """Count quoted fields with line ends; reject those that seem to contain other rows."""
+    # A stray quote opens a field that ends at the next quote, however many rows later. The second
+    # reader is Python's, so that rows are counted twice, independently.
     n_records = n_lines = n_fields = 0
     first, has_marks = "", False
     for line, fields in read_records(path, dialect):
