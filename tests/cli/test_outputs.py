@@ -215,7 +215,7 @@ def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
         known = {"json", *FILES.get(verb.__name__, ()), *FOLDERS.get(verb.__name__, ())} | inputs
         parameters = inspect.signature(verb).parameters.values()
         paths = {each.name for each in parameters if "Path" in str(each.annotation)}
-        assert paths
+        assert paths or verb.__name__ == "precompile"
         assert paths <= known, verb.__name__
     assert {verb.name for verb in VERBS} >= {*FILES, *FOLDERS}
 

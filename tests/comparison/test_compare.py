@@ -59,20 +59,6 @@ class TestResuming:
         assert run(max_risk=0.5, utility="ratings").computed == 0
         assert run(max_risk=0.5, utility="lists").to_dict()["answer"]["utility"] == "lists"
 
-    def test_cells_of_an_older_form_are_computed_anew(self, run, monkeypatch):
-        from recveil.comparison import cells
-
-        monkeypatch.setattr(cells, "_FORMAT", "recveil-cell-2")  # without the best recommenders
-        run()
-        monkeypatch.undo()
-        assert cells._FORMAT != "recveil-cell-2"
-        estimates = []
-        assert run(on_estimate=estimates.append).computed > 0
-        assert estimates[0].n_outdated == len(estimates[0].seconds)
-        assert "another version" in estimates[0].sentence()
-        run(on_estimate=estimates.append)
-        assert estimates[1].n_outdated == 0
-
     def test_other_data_are_computed_anew(self, run, tmp_path):
         run()
         other = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=6)

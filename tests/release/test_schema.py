@@ -71,7 +71,7 @@ RELEASES = {
     "likes, dates": ("likes", {"k": 3, "method": "sparse", "dates": "year"}),
     "attributes of users": (
         "ratings",
-        {"k": 3, "attribute": ["gender"], "sensitive_attribute": "plan", "attribute_l": 3},
+        {"k": 3, "attribute": ["gender"], "sensitive_attribute": "plan", "attribute_l": 2},
     ),
     "dates and attributes": ("ratings", {"k": 3, "dates": "week", "attribute": "gender"}),
     "a continuous scale": ("continuous", {"k": 3, "method": "predictive"}),
@@ -123,7 +123,9 @@ def result(tmp_path_factory):
     attributes = folder / "users.csv"
     attributes.write_text(
         "user_id,gender,plan\n"
-        + "".join(f"{user},{'FM'[user % 2]},plan {user % 4}\n" for user in rated["ratings"].users)
+        + "".join(
+            f"{user},{'FM'[user % 2]},plan {user // 2 % 4}\n" for user in rated["ratings"].users
+        )
     )
     for number, (table, options) in enumerate(RELEASES.values()):
         given = {"risk": risk} if "protect_riskiest" in options else {}

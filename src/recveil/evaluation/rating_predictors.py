@@ -642,6 +642,8 @@ class RidgeFactors(OnAverages):
         self.rank = rank
         self.n_rounds = n_rounds
         self.name = f"ridge factors, rank {rank}"
+        # While it is fitted: what was learnt from each hold-out
+        self._tried: dict[tuple[TrainingTable, Setting], _Learnt] | None = None
 
     def effort(self, table: TrainingTable, n_inner: int) -> float:
         """Return about how many operations a fit takes: one regression for each row and item."""
@@ -654,12 +656,14 @@ class RidgeFactors(OnAverages):
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Learn as the others, but once from each hold-out, for errors and for lists."""
-        self._tried: dict[tuple[TrainingTable, Setting], _Learnt] = {}
+        self._tried = {}
         super().fit(table, inner)
-        del self._tried
+        self._tried = None
         return self
 
     def _learn(self, table: TrainingTable, setting: Setting) -> _Learnt:
+        if self._tried is None:
+            return self._alternate(table, setting)
         if (table, setting) not in self._tried:
             self._tried[table, setting] = self._alternate(table, setting)
         return self._tried[table, setting]

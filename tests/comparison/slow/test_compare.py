@@ -26,6 +26,20 @@ class TestResuming:
         assert run(**change).computed == 5
         assert run(**change).computed == 0
 
+    def test_cells_of_an_older_form_are_computed_anew(self, run, monkeypatch):
+        from recveil.comparison import cells
+
+        monkeypatch.setattr(cells, "_FORMAT", "recveil-cell-2")  # without the best recommenders
+        run()
+        monkeypatch.undo()
+        assert cells._FORMAT != "recveil-cell-2"
+        estimates = []
+        assert run(on_estimate=estimates.append).computed > 0
+        assert estimates[0].n_outdated == len(estimates[0].seconds)
+        assert "another version" in estimates[0].sentence()
+        run(on_estimate=estimates.append)
+        assert estimates[1].n_outdated == 0
+
     def test_a_killed_run_hands_over_what_was_finished(self, run, evaluator, tmp_path):
         evaluator.failing = [(5, KeyboardInterrupt())]
         handed = []
