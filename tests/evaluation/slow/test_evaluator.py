@@ -158,7 +158,7 @@ class TestProgress:
     @pytest.mark.parametrize("part", ["Learning from it", "Learning from the raw ratings"])
     def test_learning_reports_more_often_than_once_a_recommender(self, evaluated, part):
         reached = {round(fraction, 9) for fraction, path, _ in evaluated if path[:1] == (part,)}
-        assert len(reached) > 3 * len(recipient.default_recommenders())
+        assert len(reached) > 2 * len(recipient.default_recommenders())
 
     def test_the_fit_of_all_rows_reports_its_rounds(self, evaluated):
         rounds = {
