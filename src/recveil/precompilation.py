@@ -1,4 +1,4 @@
-"""Compile all kernels ahead, so that no verb compiles at its first call on a machine."""
+"""Compile kernels ahead, so that verbs need not at their first call on a machine."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ from recveil.verification import verify
 
 
 def precompile() -> float:
-    """Compile all kernels for this machine and these versions, and return the seconds it took.
+    """Compile the kernels of usual calls for this machine, and return the seconds it took.
 
     Raises a `RecveilError` if numba has no folder to keep them in, code ``machine.kernels``.
     """

@@ -614,8 +614,9 @@ class TestBadAttributes:
     def test_a_column_without_values(self, reject):
         reject("input.empty", "'gender'", change=lambda user, row: ("", *row[1:]))
 
-    def test_cells_that_are_not_shown(self, reject):
-        reject("id.line-break", "'gender'", change=lambda user, row: ("F\x07", *row[1:]))
+    @pytest.mark.parametrize("text", ["F\x07", "9" * 5_000])
+    def test_cells_that_are_not_shown(self, reject, text):
+        reject("id.line-break", "'gender'", change=lambda user, row: (text, *row[1:]))
 
     def test_values_too_few_for_l(self, reject):
         one = {"change": lambda user, row: (*row[:2], "free"), "sensitive_attribute": "plan"}

@@ -4,12 +4,12 @@ from recveil.report.terminal import echo
 
 
 def precompile() -> None:
-    """Compile what all verbs need, once on this machine; no verb then compiles at its first call.
+    """Compile what verbs usually need, once on this machine, ahead of their first calls.
 
-    Takes about a minute. Repeat it after an update of recveil, Python or numba.
+    Rare methods may compile more. Repeat it after an update of recveil, Python or numba.
 
     Example: `recveil precompile`
     """
     from recveil.precompilation import precompile
 
-    echo(f"Compiled in {precompile():.0f} s. No verb compiles at its first call now.")
+    echo(f"Compiled in {precompile():.0f} s. Usual calls of all verbs start without compiling now.")

@@ -456,6 +456,8 @@ def serve_ease(learnt: "Spectrum | _FixedEase", user_rows: UserRows, strength: f
 @brief
 @dataclass(frozen=True, eq=False)
 class _Projected:
+    """Users' rows on the directions of a table, which EASE of any strength scores."""
+
     spectrum: Spectrum
     rows: sparse.csr_array
     on_directions: Numbers
@@ -477,6 +479,8 @@ class _Projected:
 
 
 class _FixedEase:
+    """EASE of one strength, learnt from one table."""
+
     # The last scores are kept, since `Ease` and `EaseOnBoth` serve the same users in turn.
     def __init__(self, table: TrainingTable, form: Form, strength: float) -> None:
         modelled, chosen = _most_modelled(_rooted(table, form))

@@ -38,7 +38,8 @@ from recveil.verification.ids_in_items import columns_with_users
 
 # What separates words, in which spellings differ; "A-", "<18" and "1-5" are values of their own.
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W\d])[\s_-]+(?=[^\W\d])")
-_NUMBER = re.compile(r"\d+")
+# Python converts no number of thousands of digits.
+_NUMBER = re.compile(r"(?<!\d)\d{1,100}(?!\d)")
 # Numbers that are ids by a smaller chance are ids.
 _MOST_CHANCE = 1e-3
 # Published values of a column, at least, as a share of the known ones.
@@ -387,7 +388,7 @@ def _with_numbers(
         expected = sum(with_number[one] for one in of_users if one is not None) / len(texts)
         # The bound of Chernoff on a number of independent events
         exponent = n_own * math.log(n_own / expected) - n_own + expected if n_own else 0.0
-        # Of ids so far apart, none is among as many other numbers but by this chance.
+        # A column of so many other numbers has one this near to a lone id by less than that chance.
         apart = math.ceil(len(with_number) * step / (2 * _MOST_CHANCE))
         lone = [
             number

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.runtime.progress import meanwhile
+from recveil.runtime.progress import delayed_by
 
 try:
     HAS_COMPILER = importlib.util.find_spec("numba") is not None
@@ -102,7 +102,7 @@ def _show_compiling() -> None:
     class Compiling(Listener):  # type: ignore[misc, unused-ignore]
         def on_start(self, _: Any) -> None:
             stack = ExitStack()
-            stack.enter_context(meanwhile("compiling, once on this machine"))
+            stack.enter_context(delayed_by("compiling, once on this machine"))
             shown.setdefault(get_ident(), []).append(stack)
 
         def on_end(self, _: Any) -> None:

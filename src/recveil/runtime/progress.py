@@ -284,7 +284,7 @@ def busy(title: str) -> Iterator[None]:
 
 
 @contextmanager
-def meanwhile(activity: str) -> Iterator[None]:
+def delayed_by(activity: str) -> Iterator[None]:
     """Show what delays the current part, in place of the name of its own part."""
     here = _HERE.get()
     if here is None or here.whole.ended:
