@@ -1,47 +1,32 @@
 """The report for an impact assessment has the audit's figures, and rejects those of others."""
 
 import hashlib
-import html
 import json
-import re
 
 import pytest
 
 from error_assertions import raises
 from recveil.attacks import Interval
-from recveil.auditing import audit, write_risk
+from recveil.auditing import audit
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io.write import write_ratings
 from recveil.methods import anonymize
 from recveil.report.assessment import report
 from recveil.report.assessment._report import _before
+from shared.report_assessment import (
+    folder,  # noqa: F401 (fixtures)
+    words_of,
+)
 
 RISKS = ("singling_out", "linkability", "inference")
 SECTIONS = ("risks", "promise", "remains", "affected", "published", "evidence", "reproduce", "sign")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("assessment")
-    ratings = make_ratings(n_users=120, n_items=50, n_ratings=2_400, seed=3)
-    write_ratings(ratings, folder / "ratings.csv")
-    for seed, name in enumerate(("out", "other")):
-        anonymize(folder / "ratings.csv", folder / name, k=4, method="sparse", seed=seed)
-    found = audit(folder / "ratings.csv", release=folder / "out", targets=60, curves=False)
-    (folder / "audit.json").write_text(json.dumps(found.to_dict()))
-    return folder
-
-
-@pytest.fixture(scope="module")
 def made(folder):
     signed = {"name": "Ada <b>", "role": "data protection officer", "date": "2026-11-27"}
     return report(folder / "out", folder / "report.html", audit=folder / "audit.json", **signed)
-
-
-def words_of(page):
-    text = re.sub(r"<[^>]+>", " ", page[page.index("<body>") :])
-    return " ".join(html.unescape(text).split())
 
 
 def test_the_three_sentences_are_those_of_the_audit(folder, made):
@@ -181,20 +166,6 @@ def test_it_can_be_repeated(folder, made, tmp_path):
     assert f"JSON of the audit {digest}" in words
 
 
-def test_users_who_were_left_out_are_data_subjects(folder, tmp_path):
-    table = folder / "ratings.csv"
-    risk = tmp_path / "risk.csv"
-    found = audit(table, release=folder / "out", targets=20, shadows=8)
-    write_risk(found.ratings.users, found.risk, risk)
-    options = {"k": 4, "method": "sparse", "seed": 1, "protect_riskiest": 0.1, "risk": risk}
-    for name, more, said in (("gone", {}, "are not in it"), ("cut", {"truncate_to": 5}, "fewer")):
-        anonymize(table, tmp_path / name, **options, **more)
-        report(tmp_path / name, tmp_path / "r.html", ratings=table, force=True)
-        words = words_of((tmp_path / "r.html").read_text())
-        assert "The table has 120 users" in words
-        assert f"12 users with the highest membership risk {'have ' * bool(more)}{said}" in words
-
-
 def test_shadow_releases_are_named_with_whom_they_expose(folder, tmp_path):
     found = audit(
         folder / "ratings.csv", release=folder / "out", targets=20, curves=False, shadows=8
@@ -234,15 +205,3 @@ def test_users_in_two_notations_are_warned_of_and_recorded(tmp_path, capsys):
     assert alike in private["summary"]
     report(out, tmp_path / "page.html", ratings=tmp_path / "r.csv")
     assert alike in words_of((tmp_path / "page.html").read_text())
-
-
-def test_epsilons_are_not_said_to_cover_a_release_with_k(tmp_path):
-    ratings = make_ratings(n_users=120, n_items=30, n_ratings=1_800, seed=3)
-    write_ratings(ratings, tmp_path / "r.csv")
-    options = {"item_catalog": "as-rated", "scale": "1:5:1"}
-    anonymize(tmp_path / "r.csv", tmp_path / "out", epsilon=50.0, **options)
-    report(tmp_path / "out", tmp_path / "page.html", ratings=tmp_path / "r.csv", scale="1:5:1")
-    (sentence,) = re.findall(
-        r"What several releases[^.]*\.", words_of((tmp_path / "page.html").read_text())
-    )
-    assert "with k, no guarantee covers both" in sentence
