@@ -192,6 +192,18 @@ class TestEveryRelease:
             assert len((tmp_path / "ml" / file).read_text().splitlines()) == 1 + RATINGS.n_users
 
 
+def test_missing_sensitive_values_are_as_published(tmp_path):
+    given = attributes_of(RATINGS.users.tolist())
+    given |= {user: (*given[user][:2], "") for user in RATINGS.users.tolist()[::9]}
+    users = written(tmp_path / "users.csv", given)
+    anonymize(RATINGS, tmp_path / "out", k=5, seed=1, users=users, **ALL)
+    attacked = {"release": tmp_path / "out", "attribute": "plan", "curves": False, "targets": 20}
+    assert audit(RATINGS, users=users, **attacked).to_dict()["release"]
+    given |= {user: (*given[user][:2], "of others") for user in RATINGS.users.tolist()[::2]}
+    with raises("release.mismatch"):
+        audit(RATINGS, users=written(tmp_path / "others.csv", given), **attacked)
+
+
 def test_recbole_has_no_column_with_a_colon(tmp_path):
     lines = [f"{user},{'FM'[user % 2]}" for user in RATINGS.users.tolist()]
     (tmp_path / "users.csv").write_text("\n".join(["user_id,sex:token", *lines, ""]))
@@ -601,6 +613,18 @@ class TestBadAttributes:
         change = {"change": lambda user, row: (*row[:2], "free" if user % 4 else "pro")}
         options = {"attribute": None, "sensitive_attribute": "plan"}
         reject("attribute.values", "'plan'", "at most 50%", **change, **options)
+
+    @pytest.mark.parametrize("text", ["{}", "{}@mail.org", "of {}."])
+    def test_names_of_users_within_a_cell(self, tmp_path, text):
+        """Each of 24 users heads a household of 5."""
+        names = [f"{first}{last}" for first in "abcdefghij" for last in ("nna", "rno", "lma")]
+        names += [f"{first}{last}" for first in "klmnopqrst" for last in "abcdefghi"]
+        table = RATINGS.to_pandas()[["user_id", "item_id", "rating"]]
+        table["user_id"] = [names[user - 1] for user in table["user_id"]]
+        heads = {name: (text.format(names[at % 24]), "", "") for at, name in enumerate(names)}
+        options = {"users": written(tmp_path / "users.csv", heads), "sensitive_attribute": "gender"}
+        with raises("id.personal", "'gender'"):
+            anonymize(table, k=5, scale="1:5:1", **options)
 
     @pytest.mark.parametrize("text", ["{}", "no. {}"])
     def test_ids_of_their_own_users(self, reject, text):

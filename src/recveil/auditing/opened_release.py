@@ -106,7 +106,7 @@ def reject_other_attributes(table: AttackTarget, name: str) -> None:
     for column in table.known_attributes.keys() & table.attributes.keys():
         classes, texts = table.attributes[column], table.known_attributes[column]
         n_other = sum(
-            text is None or {text, SUPPRESSED}.isdisjoint(classes[record])
+            {text, SUPPRESSED}.isdisjoint(classes[record])
             for text, record in zip(texts, found, strict=True)
             if record >= 0 and set(classes[record]) != {SUPPRESSED}
         )

@@ -42,6 +42,7 @@ _BETWEEN_WORDS = re.compile(r"(?<=[^\W\d])[\s_-]+(?=[^\W\d])")
 _NUMBER = re.compile(r"(?<!\d)\d{1,100}(?!\d)")
 # Numbers that are ids by a smaller chance are ids.
 _MOST_CHANCE = 1e-3
+_WORD = re.compile(r"[^\W_]+")
 # Published values of a column, at least, as a share of the known ones.
 _LEAST_PUBLISHED = 0.5
 
@@ -367,7 +368,8 @@ def _check_texts(name: str, texts: list[str], least: int) -> None:
 def _with_names(users: NDArray[Any], columns: Mapping[str, list[str]]) -> list[str]:
     """Return the columns with a cell that has a user's id, of letters, as a word."""
     ids = {str(user).casefold() for user in users.tolist() if not str(user).isdigit()}
-    words = {name: " ".join({*texts}).casefold().split() for name, texts in columns.items()}
+    joined = {name: " ".join({*texts}).casefold() for name, texts in columns.items()}
+    words = {name: [*text.split(), *_WORD.findall(text)] for name, text in joined.items()}
     whole = {name: {text.casefold() for text in texts} for name, texts in columns.items()}
     return [name for name in columns if not ids.isdisjoint({*words[name], *whole[name]})]
 
