@@ -433,3 +433,16 @@ class TestTheLock:
         put(2)
         write(tmp_path, put, 3, force=True)
         assert (names(tmp_path), k_of(tmp_path)) == (["out", "out.private"], 3)
+
+    def test_an_interrupt_right_after_locking_leaves_no_lock_file(self, tmp_path, monkeypatch):
+        lock = alone.lock
+
+        def interrupted(descriptor, *, wait):
+            lock(descriptor, wait=wait)
+            monkeypatch.setattr(alone, "lock", lock)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(alone, "lock", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            check_target(tmp_path / "out", force=False)
+        assert names(tmp_path) == []

@@ -183,4 +183,6 @@ def test_every_verb_is_tortured():
     from recveil.cli.entry import VERBS
 
     # The workbench works by the functions of the others, and is killed in its own tests.
-    assert {job.arguments[0] for job in JOBS} | {"workbench"} == {verb.name for verb in VERBS}
+    # Precompile writes only numba's cache, which numba itself keeps whole.
+    untortured = {"workbench", "precompile"}
+    assert {job.arguments[0] for job in JOBS} | untortured == {verb.name for verb in VERBS}

@@ -63,22 +63,28 @@ def alone(file: Path, target: Path) -> Iterator[None]:
     if sys.platform == "win32":  # no such locks
         yield
         return
+    held = ExitStack()
+
+    def release() -> None:
+        held.close()
+        _remove_unless_locked(file)
+
     try:
-        with _taken(file, target):
-            yield
+        _take(file, target, held)
+        yield
     finally:
-        # Also for an interrupt before the file was recorded.
-        in_spite_of_signals(lambda: _remove_unless_locked(file))
+        in_spite_of_signals(release)
 
 
-def _taken(file: Path, target: Path) -> BinaryIO:
-    """Return the file at a path, locked; its former holder may have removed it."""
+def _take(file: Path, target: Path, held: ExitStack) -> None:
+    """Lock the file at a path; its former holder may have removed it."""
     end = time.monotonic() + _PATIENCE
     while True:
-        opened = _opened(file, target)
+        # Recorded before it is locked, so that it is closed whenever an interrupt comes.
+        opened = held.enter_context(_opened(file, target))
         if lock(opened.fileno(), wait=False) is not False and _is_placed_at(opened, file):
-            return opened
-        opened.close()
+            return
+        held.close()
         if time.monotonic() > end:
             raise RecveilError(
                 f"{target}: another run is writing there; wait until it has ended, or choose "
