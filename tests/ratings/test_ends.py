@@ -173,6 +173,23 @@ def test_one_users_rating_is_never_the_step_of_a_published_scale(odd, scale):
     assert "--scale 1:5:1" in str(refused.value)
 
 
+def test_the_named_scale_holds_the_rare_ratings_on_its_grid():
+    """Two of 40 users gave 0.5: with 1:5:0.5 and --drop-off-scale their ratings would be lost."""
+    made = make_ratings(40, 30, 600, seed=1, scale=RatingScale(1, 5, 0.5))
+    values = made.values.copy()
+    values[made.indptr[:2]] = 0.5
+    half = Ratings.from_columns(made.user_positions(), made.indices, values)
+    with raises("scale.inferred", "--scale 0.5:5:0.5"):
+        reject_doubts(half, 5)
+    values[made.indptr[:3]] = [0.5, 0.5, 99]
+    marked = Ratings.from_columns(made.user_positions(), made.indices, values)
+    with raises("scale.inferred", "--scale 0.5:5:0.5"):
+        reject_doubts(marked, 5)
+    for extra, scale in (((6.0,), "1:6:1"), ((7.0,), "1:5:1"), ((6.0, 7.0), "1:7:1")):
+        with raises("scale.inferred", f"--scale {scale}"):
+            reject_doubts(invented(*extra), 5)
+
+
 def test_half_stars_of_many_users_are_steps():
     made = make_ratings(40, 30, 600, seed=1, scale=RatingScale(0.5, 5, 0.5))
     half = Ratings.from_columns(made.user_positions(), made.indices, made.values)

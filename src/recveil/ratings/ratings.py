@@ -678,15 +678,25 @@ def _is_sentinel(values: NDArray[np.float32], levels: NDArray[np.float64], side:
 
 
 def _suggest(ratings: Ratings, k: int) -> str:
-    """Return the scale of the ratings that at least k users gave, or a placeholder without any."""
+    """Return a scale that holds all levels next to those of k users, or a placeholder."""
     levels = distinct(ratings.values)
-    common = _common(ratings, levels, k)
-    for side, at in (("low", 0), ("high", -1)):
-        if common.size and common[at] == levels[at] and _is_sentinel(ratings.values, levels, side):
-            common = np.delete(common, at)
+    marks = [_is_sentinel(ratings.values, levels, side) for side in ("low", "high")]
+    known = levels[int(marks[0]) : levels.size - int(marks[1])]
+    common = np.intersect1d(_common(ratings, levels, k), known)
     if common.size < 2:
         return "LOW:HIGH:STEP" if levels.size <= _MOST_LEVELS else "LOW:HIGH"
-    return str(RatingScale.infer(common))
+    if not _doubtful_step(ratings, levels, k):
+        common = known[(known >= common[0]) & (known <= common[-1])]
+    scale = RatingScale.infer(common)
+    if scale.step is None:
+        return str(scale)
+    ends = []
+    for end, step in ((scale.low, -scale.step), (scale.high, scale.step)):
+        # A level that the next one on the grid connects with the others is a rating.
+        while np.isclose(known, end + step, atol=1e-3 * scale.step).any():
+            end += step
+        ends.append(float(f"{end:.12g}"))
+    return str(RatingScale(*ends, scale.step))
 
 
 # What would go wrong with equal ratings, for `reject_likes`.
