@@ -206,9 +206,8 @@ def test_what_might_be_too_large_is_said(tmp_path):
     dry = dry_run(wide, tmp_path / "out", k=149, method="predictive", homogenize="simple")
     assert "more than 100 values per rating" in dry.rejection
     assert "the run would fail" in dry.sentences()[-1]
-    allowed = dry_run(
-        wide, tmp_path / "out", k=149, method="predictive", homogenize="simple", allow_large=True
-    )
+    options = {"method": "predictive", "homogenize": "simple", "allow_sparse_coverage": True}
+    allowed = dry_run(wide, tmp_path / "out", k=149, allow_large=True, **options)
     assert allowed.rejection == ""
 
 

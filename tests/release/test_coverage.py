@@ -99,6 +99,39 @@ def test_a_release_that_is_nearly_empty_is_refused_unless_it_is_wanted(tmp_path)
     assert "nearly empty" in made.sentences()[0]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "predictive", "homogenize": "simple"},
+        {"method": "predictive"},
+        {"method": "k-corating"},
+    ],
+    ids=str,
+)
+def test_imputed_values_do_not_fill_a_nearly_empty_release(tmp_path, options):
+    """Each user has two ratings; the others of a row are of the class, or predicted."""
+    users = np.arange(60)
+    items = np.concatenate([1000 + users % 40, 2000 + users % 6])
+    table = Ratings.from_columns(np.tile(users, 2), items, 1 + items % 5)
+    dry = dry_run(table, tmp_path / "out", k=5, **options)
+    assert "60 of 60 users" in dry.rejection
+    with raises("release.nearly-empty", "60 of 60 users", "longer period"):
+        anonymize(table, tmp_path / "out", k=5, seed=1, **options)
+    options |= {"allow_sparse_coverage": True}
+    made = anonymize(table, tmp_path / "out", k=5, seed=1, **options)
+    coverage = made.summary.coverage
+    assert (coverage.n_items_kept, coverage.n_short_users, coverage.n_short_raw_users) == (
+        *(46, 60, 60),
+    )
+    assert coverage.is_nearly_empty
+
+
+def test_a_sample_of_users_counts_its_own_rows_alone():
+    counts = [[4, 4, 1], [4, 4, 1], [3, 3], [1, 1], 2]
+    assert Coverage.of(*counts, kept_lengths=[1, 1, 5]).n_short_users == 0
+    assert Coverage.of(*counts, kept_lengths=[1, 5]).n_short_users == 1
+
+
 def test_every_way_to_a_folder_refuses_a_nearly_empty_release_with_the_same_words(tmp_path):
     users = np.arange(60)
     items = np.concatenate([1000 + users % 40, 2000 + users % 6])
@@ -175,7 +208,9 @@ def test_what_is_nearly_empty_by_an_estimate_alone():
         (Coverage(30, 10, 0.9, 50, 45), False),
         (Coverage(30, 10, 0.9, 50, 46), True),
         (Coverage(19, 9, 0.9, 50, 0), False),
-        (Coverage(30, 30, 1.0, 50, 50), False),  # so is the table
+        (Coverage(30, 30, 1.0, 50, 45), False),
+        (Coverage(30, 30, 1.0, 50, 46), True),
+        (Coverage(19, 19, 1.0, 50, 50), False),  # a small table
         (Coverage(30, 5, 0.9, 0, 0), False),  # a model
     ],
 )

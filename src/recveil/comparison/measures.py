@@ -626,7 +626,7 @@ _COVERAGE = (
     ),
     Measure(
         "short_users",
-        "The number of published users with fewer than 3 values",
+        "The number of published users with fewer than 3 values, imputed ones not counted",
         int,
         _path("coverage", "n_short_users"),
         "",

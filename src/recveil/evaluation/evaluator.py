@@ -52,6 +52,7 @@ from recveil.evaluation.retained import (
 )
 from recveil.evaluation.split import HeldOut, Split, TrainingTable, UserRows
 from recveil.ratings.sorted_rows import sorted_unique
+from recveil.release.coverage import Coverage
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
 
@@ -94,6 +95,10 @@ class _SplitEvaluator:
     @cached_property
     def _raw_table(self) -> TrainingTable:
         return TrainingTable.from_ratings(self.split.train)
+
+    def _coverage_of(self, opened: Opened) -> Coverage:
+        contains_users = opened.manifest.claim.about.contains_users
+        return self._raw_table.coverage_of(opened.table, contains_users=contains_users)
 
     @cached_property
     def _user_rows(self) -> UserRows:
@@ -268,7 +273,7 @@ class Evaluator(_SplitEvaluator):
                 best_retained=utility_retained(raw, served, best=True, seed=self.seed),
                 carry_over=carry_over(raw.utilities, served.utilities),
                 fidelity=fidelity(self._raw_table, opened.table, seed=self.seed),
-                coverage=self._raw_table.coverage_of(opened.table),
+                coverage=self._coverage_of(opened),
                 disclosure=disclosure,
                 links=links,
                 n_users=train.n_users,
@@ -434,7 +439,7 @@ class NominalEvaluator(_SplitEvaluator):
             retained=nominal_gain_retained(self.raw, served, seed=self.seed),
             best_retained=nominal_gain_retained(self.raw, served, best=True, seed=self.seed),
             lists=lists,
-            coverage=self._raw_table.coverage_of(opened.table),
+            coverage=self._coverage_of(opened),
             disclosure=disclosure,
             links=disclose_links(train, opened),
             n_users=train.n_users,

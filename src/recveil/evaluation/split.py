@@ -548,13 +548,19 @@ class TrainingTable:
         carried = np.count_nonzero(self.support)
         return bool(self.rows.indices.size > _FULL * self.rows.n_users * carried)
 
-    def coverage_of(self, release: "TrainingTable") -> Coverage:
+    def coverage_of(self, release: "TrainingTable", *, contains_users: bool = True) -> Coverage:
         """Return the items and ratings of this table that a release keeps."""
         rows = np.diff(release.rows.indptr), release.sizes, release.n_users
-        # Users whose ratings are all held out have no row.
+        kept = self.where((release.support > 0)[self.rows.indices])._lengths()
+        raw = self._lengths()
+        return Coverage.of(
+            self.support, release.support, *rows, raw, kept if contains_users else ()
+        )
+
+    def _lengths(self) -> NDArray[np.int64]:
+        """Return the number of ratings of each user; none of users who have no row."""
         lengths = np.repeat(np.diff(self.rows.indptr), self.sizes)
-        raw_lengths = np.pad(lengths, (0, self.n_users - lengths.size))
-        return Coverage.of(self.support, release.support, *rows, raw_lengths)
+        return np.pad(lengths, (0, self.n_users - lengths.size))
 
     def where(self, kept: NDArray[np.bool_]) -> "TrainingTable":
         """Return the same rows with only the marked values."""

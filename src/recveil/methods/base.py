@@ -310,9 +310,7 @@ def count_published(release: Sides, ratings: Ratings) -> PublishedCounts:
 
 def measure_coverage(ratings: Ratings, release: Sides) -> Coverage:
     """Return the coverage of a release of these ratings."""
-    published = release.published
-    counts = count_published(release, ratings)
-    return counts.coverage(ratings, published.n_users, published.claim.k)
+    return count_published(release, ratings).coverage(ratings, release.published)
 
 
 def with_private(release: Release, **changes: Any) -> Release:

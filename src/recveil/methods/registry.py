@@ -426,9 +426,7 @@ def summarize(release: Sides, ratings: Ratings) -> ReleaseSummary:
     published = release.published
     counts = count_published(release, ratings)
     figures = _maker(method_of(published.settings)).summarize(release, ratings, counts)
-    return ReleaseSummary(
-        published, figures, counts.coverage(ratings, published.n_users, published.claim.k)
-    )
+    return ReleaseSummary(published, figures, counts.coverage(ratings, published))
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:

@@ -83,7 +83,15 @@ def foresee_predictive(
         basis.append("random-groups")
         if options.get("l", 1) > 1:
             basis.append("without-diversity")
-    return _with_memory(ratings, groups, expected, _A_RATING["predictive"], basis)
+    foreseen = _with_memory(ratings, groups, expected, _A_RATING["predictive"], basis)
+    return foreseen._replace(coverage=_empty_coverage(ratings))
+
+
+def _empty_coverage(ratings: Ratings) -> Coverage | None:
+    """Return the coverage of rows with imputed values if few users have ratings of their own."""
+    n_items, n_short = np.count_nonzero(ratings.support), (ratings.activity < FEWEST_RATINGS).sum()
+    coverage = Coverage(int(n_items), int(n_items), 1.0, ratings.n_users, *[int(n_short)] * 2)
+    return coverage if coverage.is_nearly_empty else None
 
 
 def foresee_nominal(
@@ -107,7 +115,8 @@ def foresee_k_corating(
         a_rating = _A_RATING_OF_NEIGHBOURS
         fills = max(0, expected.n_values - ratings.n_ratings)
         expected = expected._replace(seconds=expected.seconds + _A_FILL * fills)
-    return _with_memory(ratings, groups, expected, a_rating, ["groups-of-k", "random-groups"])
+    foreseen = _with_memory(ratings, groups, expected, a_rating, ["groups-of-k", "random-groups"])
+    return foreseen._replace(coverage=_empty_coverage(ratings))
 
 
 def foresee_sparse(

@@ -13,6 +13,7 @@ from recveil.runtime.safe_repr import brief
 if TYPE_CHECKING:
     from recveil.ratings import Ratings
     from recveil.release.records import Records
+    from recveil.release.sides import Published
 
 # Recommenders learn nothing of a user from fewer ratings.
 FEWEST_RATINGS = 3
@@ -40,7 +41,7 @@ class Coverage(NamedTuple):
     n_items_kept: int
     # Share of the table's ratings, between 0 and 1, whose item the release has
     rating_share: float
-    # Published users, and those with fewer than `FEWEST_RATINGS` values
+    # Published users, and those with fewer than `FEWEST_RATINGS` values, imputed ones not counted
     n_users: int
     n_short_users: int
     # Users of the table with so few ratings
@@ -57,21 +58,26 @@ class Coverage(NamedTuple):
         sizes: ArrayLike,
         n_users: int,
         raw_lengths: ArrayLike = (),
+        kept_lengths: ArrayLike = (),
     ) -> "Coverage":
         """Compare item counts, given the length of each row and its number of users.
 
-        `raw_lengths` are the users' numbers of ratings. Users of `n_users` who have no row have no
-        value.
+        `raw_lengths` are the users' numbers of ratings, and `kept_lengths`, of rows of users, those
+        of kept items: other values are imputed. Users of `n_users` without a row have no value.
         """
         counts, kept = np.asarray(counts), np.asarray(published_counts) > 0
         rated = counts > 0
         is_long = np.asarray(lengths) >= FEWEST_RATINGS
+        n_short_rows = n_users - int(np.asarray(sizes)[is_long].sum())
+        is_short = np.asarray(kept_lengths) < FEWEST_RATINGS
+        # A release of a sample of the users does not say which.
+        n_imputed = int(np.count_nonzero(is_short)) if is_short.size == n_users else 0
         return cls(
             n_items=int(np.count_nonzero(rated)),
             n_items_kept=int(np.count_nonzero(rated & kept)),
             rating_share=float(counts[kept].sum() / counts.sum()),
             n_users=n_users,
-            n_short_users=n_users - int(np.asarray(sizes)[is_long].sum()),
+            n_short_users=max(n_short_rows, n_imputed),
             n_short_raw_users=int(np.count_nonzero(np.asarray(raw_lengths) < FEWEST_RATINGS)),
         )
 
@@ -128,12 +134,14 @@ class Coverage(NamedTuple):
 
     @property
     def is_nearly_empty(self) -> bool:
-        """Whether items are left out, and next to nothing can be learned from the rest."""
-        if self.n_items_kept == self.n_items or not self.n_users:
+        """Whether next to nothing can be learned from it."""
+        if not self.n_users:
             return False
+        has_short_rows = self.n_short_users > _MOST_SHORT * self.n_users
+        if self.n_items_kept == self.n_items:  # imputed values do not help
+            return has_short_rows and self.n_items >= _MANY_ITEMS
         few = max(_FEW_ITEMS, min(_FEW_OF_MANY, self.n_items // 100))
         has_few_items = self.n_items >= _MANY_ITEMS and self.n_items_kept < few
-        has_short_rows = self.n_short_users > _MOST_SHORT * self.n_users
         return has_few_items or has_short_rows or self.rating_share < _FEW_RATINGS
 
 
@@ -162,10 +170,15 @@ class PublishedCounts(NamedTuple):
             counts += np.bincount(places, weights=weights, minlength=counts.size)
         return cls(counts[:-1], np.concatenate(lengths), np.concatenate(sizes))
 
-    def coverage(self, ratings: "Ratings", n_users: int, k: int) -> Coverage:
+    def coverage(self, ratings: "Ratings", published: "Published") -> Coverage:
         """Compare them with the table."""
-        rows = self.lengths, self.sizes, n_users, np.diff(ratings.indptr)
-        return Coverage.of(ratings.support, self.items, *rows).for_k(k, ratings.support)
+        rows = self.lengths, self.sizes, published.n_users, np.diff(ratings.indptr)
+        kept: NDArray[Any] = np.zeros(0)
+        if published.claim.about.contains_users:
+            is_kept = self.items[ratings.indices] > 0
+            kept = np.bincount(ratings.user_positions()[is_kept], minlength=ratings.n_users)
+        coverage = Coverage.of(ratings.support, self.items, *rows, kept)
+        return coverage.for_k(published.claim.k, ratings.support)
 
 
 def reject_nearly_empty(coverage: Coverage | None, *, is_estimate: bool = False) -> None:

@@ -400,6 +400,11 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
             )
         if large := of_large_epsilon(claim.epsilon):
             yield f"{WARNING}{large}"
+    if published.settings["item_catalog"] == "rated items":
+        yield (
+            "It names the items that were rated (--item-catalog as-rated): publish it only if that "
+            "list is public, since no guarantee covers it."
+        )
     above = "" if claim.epsilon is None else " above the noise"
     yield (
         f"The model has {describe_count(n_factors, 'factor')}{above}: directions in which users "

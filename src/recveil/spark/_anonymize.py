@@ -203,7 +203,10 @@ class _CoverageWriting:
         )
         is_kept = np.isin(lake.items, np.asarray(written.items, dtype=lake.items.dtype))
         coverage = Coverage.of(counts, is_kept, [FEWEST_RATINGS], [self._by.n_long], n_users)
-        coverage = coverage._replace(n_short_raw_users=n_short_raw)
+        n_short = coverage.n_short_users
+        if published.claim.about.contains_users:  # other values are imputed
+            n_short = max(n_short, n_short_raw)
+        coverage = coverage._replace(n_short_users=n_short, n_short_raw_users=n_short_raw)
         self.coverage = coverage.for_k(published.claim.k, counts)
         return written._replace(coverage=self.coverage)
 

@@ -18,10 +18,10 @@ from recveil.report.comparison.text import (
     KNOWLEDGE,
     PUBLIC_ITEMS,
     PUBLIC_ITEMS_MARK,
-    TO_MAKE,
     caveats_of,
     commands_of,
     describe_answer,
+    describe_making,
     describe_popularity,
     describe_rest,
     format_ends,
@@ -61,13 +61,13 @@ def show_comparison(comparison: Comparison) -> None:
     if choice is not None:
         _show_reasons(console, choice)
         _show_gap(console, comparison, choice)
-        _show_commands(console, commands_of(comparison, choice))
+        _show_commands(console, commands_of(comparison, choice), describe_making(choice))
 
 
-def _show_commands(console: Console, commands: list[str]) -> None:
+def _show_commands(console: Console, commands: list[str], making: str) -> None:
     """Print commands, each on a line that can be copied."""
     if commands:
-        console.print(TO_MAKE)
+        console.print(making)
     for command in commands:
         console.print(f"  {escape(printable(command))}", soft_wrap=True)
 

@@ -140,15 +140,16 @@ def item_warnings(rows: Iterable[Row]) -> list[str]:
     """Name the settings that take the list of rated items for public.
 
     >>> print(*item_warnings([Row("synthetic-3", None, "differential-privacy", None)]))
-    The figures of “synthetic-3” hold only if the list of rated items is public; otherwise a release
-    keeps fewer items.
+    The figures of “synthetic-3” hold only if the list of rated items is public (--item-catalog
+    as-rated); without it, a release may keep few items.
     """
     titles = [row.title for row in rows if takes_public_items(row)]
     if not titles:
         return []
     return [
         f"The figures of {_join([f'“{title}”' for title in titles])} hold only if the list of "
-        f"rated items is public; otherwise a release keeps fewer items."
+        f"rated items is public (--item-catalog as-rated); without it, a release may keep few "
+        f"items."
     ]
 
 
@@ -415,10 +416,11 @@ def format_kept(row: Row) -> str:
     if row.items_kept is None:
         return ""
     noun = predicted_of(row) if row.has_ratings else "likes"
+    condition = " if items are public" * takes_public_items(row)
     if row.items_kept == 1 and row.ratings_kept in (None, 1):
-        return f"all items and {noun} kept"
+        return f"all items and {noun} kept{condition}"
     ratings = "" if row.ratings_kept is None else f", {noun} {percent(row.ratings_kept)}"
-    return f"items {percent(row.items_kept)}{ratings} kept"
+    return f"items {percent(row.items_kept)}{ratings} kept{condition}"
 
 
 def shorten_headline(*texts: str) -> str:
@@ -542,6 +544,13 @@ FEW_RATINGS = (
 )
 # Precedes the commands of `commands_of`.
 TO_MAKE = "To make it:"
+_IF_PUBLIC = "To make it, only if the list of rated items is public:"
+
+
+def describe_making(choice: Choice) -> str:
+    """Return the line before the commands, with the condition of the measured coverage."""
+    rows = [choice.row, *choice.less_disclosing[:1]]
+    return _IF_PUBLIC if any(row and takes_public_items(row) for row in rows) else TO_MAKE
 
 
 def commands_of(comparison: Comparison, choice: Choice) -> list[str]:
@@ -753,9 +762,10 @@ def describe_coverage(row: Row) -> list[str]:
         if row.short_users
         else ""
     )
+    condition = ", if the list of rated items is public" * takes_public_items(row)
     return [
         f"{WARNING if keeps_little(row) else ''}“{row.title}” keeps {percent(row.items_kept)} "
-        f"of the items, which have {percent(row.ratings_kept)} of the {noun}{short}."
+        f"of the items, which have {percent(row.ratings_kept)} of the {noun}{condition}{short}."
     ]
 
 
