@@ -539,8 +539,8 @@ def _describe_lists_gain(row: Row) -> str:
 
 # Explains a column of the tables of settings.
 FEW_RATINGS = (
-    f"Users with few ratings: published users with fewer than {FEWEST_RATINGS}; releases lack the "
-    f"held-out ratings."
+    f"Users with few ratings: published users with fewer than {FEWEST_RATINGS}, imputed values not "
+    f"counted; releases lack the held-out ratings."
 )
 # Precedes the commands of `commands_of`.
 TO_MAKE = "To make it:"
