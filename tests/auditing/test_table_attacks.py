@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from recveil.attacks import PRESETS, Adversary, Candidates
+from recveil.auditing import audit
 from recveil.auditing._audit import attack_table, fit_adversary
 from recveil.auditing.request import AuditRequest
 from recveil.auditing.table_attacks import attack_graphs
+from recveil.auditing.three_risks import BY_ALL, risks_of_table
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
+from recveil.report.audit.terminal import show_audit
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,36 @@ def test_no_adversary_knows_what_a_table_does_not_contain():
 
 def test_without_users_of_enough_items_the_graph_attacks_have_no_rate():
     ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "a", "b"], [5, 1, 5, 1])
-    for attack in attack_graphs(ratings, None, np.arange(3)):
+    *partial, everything = attack_graphs(ratings, None, np.arange(3))
+    assert (everything.known, everything.unique.rate) == (None, 1.0)
+    for attack in partial:
         assert math.isnan(attack.unique.rate)
         assert math.isnan(attack.expected.rate)
         assert attack.unique.trials == 0
+
+
+def test_whoever_knows_all_ratings_of_a_user_counts_in_the_audit_of_a_table():
+    """Users 3 and 4 have the same ratings; those of user 2 are among user 1's."""
+    ratings = Ratings.from_columns([1, 1, 2, 3, 4], list("abaaa"), [5, 1, 5, 4, 4])
+    everything = attack_graphs(ratings, None, np.arange(4))[-1]
+    assert (everything.attack, everything.known, everything.baseline) == ("label-based", None, 0.25)
+    assert (everything.unique.rate, everything.expected.rate) == (0.5, 0.75)
+    risks = risks_of_table([], [everything], [], [])
+    best = risks.singling_out.strongest
+    assert (best.name, best.adversary, best.rate.rate) == ("user re-identified", BY_ALL, 0.75)
+
+
+def test_the_lead_of_a_raw_audit_is_about_users_with_enough_ratings(capsys):
+    """Of 300 users, 60 have a rating each, and the others 12."""
+    made = make_ratings(n_users=240, n_items=80, n_ratings=2_880, seed=1)
+    users = np.concatenate([made.user_positions(), 240 + np.arange(60)])
+    items = np.concatenate([made.indices, np.arange(60) % 80])
+    values = np.concatenate([made.values, np.ones(60)])
+    found = audit(Ratings.from_columns(users, items, values, scale=(1, 5, 1)), targets=300)
+    capsys.readouterr()
+    show_audit(found)
+    first = " ".join(capsys.readouterr().out.split()).split(" Singling out: ")[0]
+    assert first == found.to_dict()["verdict"][0]
+    by_all = found.risks.singling_out.strongest
+    assert by_all.adversary == BY_ALL
+    assert by_all.rate.rate > max(each.reidentified.rate for each in found.attacks)

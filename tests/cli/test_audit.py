@@ -56,7 +56,8 @@ def test_measures_of_the_papers_are_stated_where_they_find_more(capsys, monkeypa
         line for line in capsys.readouterr().out.splitlines() if "metrics of the papers" in line
     ]
     for graph in found.graphs:
-        what = f"{graph.attack} with {graph.known} items {percent(graph.unique.rate)}"
+        known = "all ratings" if graph.known is None else f"{graph.known} items"
+        what = f"{graph.attack} with {known} {percent(graph.unique.rate)}"
         assert (what in line) == (graph.unique.rate > 0.01)
     assert "a record of similarity 0.5" in line
 

@@ -73,8 +73,8 @@ def test_a_table_that_is_too_small_gets_a_remedy_that_works(tmp_path, table, nam
 
 
 def test_rare_items_alone_get_a_remedy_that_works(tmp_path):
-    users, values = [*range(30)] * 2, [1, 2, 3, 4, 5] * 12
-    items = ["abcdefghij"[n // 10] + "abcdefghij"[n % 10] for n in range(60)]
+    users, values = [*range(30)] * 3, [1, 2, 3, 4, 5] * 18
+    items = ["abcdefghij"[n // 10] + "abcdefghij"[n % 10] for n in range(90)]
     table = Ratings.from_columns(users, items, values, scale=RatingScale(1, 5, 1))
     with raises("table.too-few-ratings") as error:
         anonymize(table, tmp_path / "out", k=3)

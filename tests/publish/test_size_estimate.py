@@ -85,7 +85,8 @@ def test_simple_and_co_rated_rows_are_refused_before_they_are_written(ratings, t
             release.write(tmp_path / "out")
         assert remedy in str(error.value)
         assert not list(tmp_path.iterdir())
-        assert release.write(tmp_path / "out", allow_large=True).holds
+        options = {"allow_large": True, "allow_sparse_coverage": True}
+        assert release.write(tmp_path / "out", **options).holds
         shutil.rmtree(tmp_path / "out")
         shutil.rmtree(tmp_path / "out.private")
 

@@ -23,7 +23,7 @@ from recveil.attacks import (
     wilson_interval,
 )
 from recveil.attacks.attack_target import AttackTarget
-from recveil.attacks.knowledge import target_rows
+from recveil.attacks.knowledge import know_everything, target_rows
 from recveil.attacks.registry import attacks_on_table
 from recveil.auditing.decision import Calibration, MatchCounts, calibrate, count_matches
 from recveil.ratings import Ratings
@@ -232,8 +232,8 @@ class GraphAttack(NamedTuple):
     # "structure-based" (items known), "label-based" (exact labels, too), or "homogeneity" (all
     # matches share their data, so that a profile is inferred without a unique match)
     attack: str
-    # Number of known items
-    known: int
+    # Number of known items; None if all ratings are known, as for the raw table alone
+    known: int | None
     # Share of the targets that are the only match; for homogeneity, whose profile is inferred
     unique: Interval
     # Expected share of targets hit by a random pick among the matches; for homogeneity, the same as
@@ -271,7 +271,7 @@ def attack_graphs(
     elif candidates is None:
         candidates = Candidates.from_ratings(ratings)
     record_of = np.arange(ratings.n_users) if table is None else table.record_of
-    attacks = []
+    attacks, class_of = [], candidates.classes()
     for known in _KNOWN:
         knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
         for name, attack in (("structure-based", structure_based), ("label-based", label_based)):
@@ -280,9 +280,15 @@ def attack_graphs(
             attacks.append(
                 _as_graph_attack(name, known, matches.probability, knowledge, candidates)
             )
-        profiles = homogeneity(candidates, knowledge, record_of)
+        profiles = homogeneity(candidates, knowledge, record_of, class_of)
         of_profile = profiles.found.astype(np.float64)
         attacks.append(_as_graph_attack("homogeneity", known, of_profile, knowledge, candidates))
+    if table is None:
+        # A record with further ratings is another user's.
+        everything = know_everything(ratings, targets)
+        n_alike = np.bincount(class_of, weights=candidates.sizes)[class_of]
+        chances = 1 / n_alike[everything.targets]
+        attacks.append(_as_graph_attack("label-based", None, chances, everything, candidates))
     return attacks
 
 
@@ -331,7 +337,7 @@ def similarity(ratings: Ratings, first: int, second: int) -> float:
 
 def _as_graph_attack(
     name: str,
-    known: int,
+    known: int | None,
     chances: NDArray[np.float64],
     knowledge: Knowledge,
     candidates: Candidates,

@@ -163,7 +163,12 @@ def risks_of_table(
     out += [
         RiskFigure("only match", each.unique, each.baseline, None, _name_of_graph(each))
         for each in graphs
-        if each.attack != "homogeneity"
+        if each.attack != "homogeneity" and each.known is not None
+    ]
+    out += [
+        RiskFigure("user re-identified", each.expected, each.baseline, adversary=BY_ALL)
+        for each in graphs
+        if each.known is None
     ]
     linked = [
         RiskFigure(

@@ -209,11 +209,12 @@ def console_of(ratings: Ratings) -> Console:
 def show_audit(audit: Audit) -> None:
     """Print the verdicts, the tables and the warnings of an audit."""
     console, release = console_of(audit.ratings), audit.published
+    if release is None:  # what a reader needs first
+        console.print(escape(verdict_of(audit)[0]))
     for line in lines_of(audit.risks):
         risk, finding = line.split(": ", 1)
         console.print(f"[bold]{escape(risk)}[/]: {escape(finding)}")
     if release is None:
-        console.print(escape(verdict_of(audit)[0]))
         _show_attacks(console, audit.attacks, is_unary=audit.ratings.is_unary)
     else:
         _show_release(console, release)
@@ -354,7 +355,11 @@ def _show_measures(console: Console, audit: Audit) -> None:
     rates = {each.adversary.name: np.nan_to_num(each.reidentified.rate) for each in audit.attacks}
     most = max(rates.values())
     measured = [
-        (f"{each.attack} with {describe_count(each.known, 'item')}", each.unique, most)
+        (
+            f"{each.attack} with "
+            f"{'all ratings' if each.known is None else describe_count(each.known, 'item')}",
+            *(each.unique, most),
+        )
         for each in audit.graphs
     ]
     measured += [
