@@ -100,7 +100,7 @@ def test_a_line_has_the_losses_of_shared_rows_and_no_exact_share_of_others():
     kept = release.to_csr().shape[1]
     rated = np.unique(RATINGS.indices).size
     assert f"items: {kept} of {rated} (" in repr(release)
-    assert "ratings kept: " in repr(release)
+    assert "their share of ratings: " in repr(release)
     assert "warning: less than half" not in repr(release)
     few = rv.SparseRows(k=29, seed=1).anonymize(RATINGS)
     low = few._coverage.is_low
@@ -169,3 +169,18 @@ def test_a_card_counts_repeated_rows_alone_and_older_words_stay_valid(release, t
     cards = data_cards(known_manifest(tmp_path / "out"), "ratings.parquet")
     assert cards == [words, words.replace(f"{others} are not in this count.", "")]
     assert rv.verify(tmp_path / "out").holds
+
+
+def test_evaluate_with_k_says_what_to_type():
+    with pytest.raises(TypeError, match="anonymize"):
+        rv.evaluate(RATINGS, k=5)
+
+
+def test_times_of_ratings_are_not_lost_without_a_word():
+    dated = rv.Ratings.from_columns(
+        *(RATINGS.user_positions(), RATINGS.indices, RATINGS.values),
+        days=np.arange(RATINGS.n_ratings),
+        scale=RATINGS.scale,
+    )
+    with pytest.warns(UserWarning, match="have no dates"):
+        rv.anonymize(dated, k=5, seed=1)

@@ -245,11 +245,18 @@ def without_dates(reading: Reading, named: str | int | None) -> Reading:
     """
     times = [column.name for column in reading.columns if column.role == "time"]
     times += [
-        name for name in reading.unread if is_usual_time(name.partition(" (")[0]) or name == named
+        name
+        for name in reading.unread
+        if is_usual_time(name.partition(" (")[0]) or name == str(named)
     ]
-    if not times:
+    if not times and reading.ratings.days is None:
         return reading
-    note = f"Releases have no dates: {listed(times)} {'is' if len(times) == 1 else 'are'} left out."
+    # A number alone is no name.
+    named_times = [f"column {name}" if str(name).isdecimal() else name for name in times]
+    left_out = f"{listed(named_times)} {'is' if len(times) == 1 else 'are'}"
+    if not times:
+        left_out = "times are"
+    note = f"Releases have no dates: {left_out} left out."
     unread = tuple(name for name in reading.unread if name not in times)
     return replace(reading, notes=(*reading.notes, note), unread=unread)
 

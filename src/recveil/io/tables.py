@@ -287,7 +287,11 @@ def read_source(
         reject_doubtful(columns, feedback, source.names.get("time"), path.name)
     if not times and "time" in source.table.column_names:
         name = source.names["time"]
-        selection.unread.append(name if isinstance(name, str) else name_at("time", name))
+        if not isinstance(name, str):
+            texts = map(str, source.table["time"].slice(0, 1).to_pylist())
+            such_as = "".join(f", such as {text[:24]}" for text in texts)
+            name = name_at("time", name).replace(")", f"{such_as})")
+        selection.unread.append(name)
         source = source._replace(table=source.table.drop_columns("time"))
     return source._replace(unread=tuple(selection.unread))
 

@@ -204,5 +204,5 @@ def kept_of(coverage: Coverage) -> dict[str, str]:
     low = " (warning: less than half is kept)" if coverage.is_low else ""
     return {
         "items": f"{kept:,} of {n:,} ({share})",
-        "ratings kept": f"{percent(coverage.rating_share)}{low}",
+        "their share of ratings": f"{percent(coverage.rating_share)}{low}",
     }

@@ -80,6 +80,7 @@ def sentences(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) -
             has_earlier=not _covers_earlier(result),
             coverage=result.summary.coverage,
             is_listed=result.release.published.settings.get("item_catalog") != "selected",
+            has_alike=isinstance(result, Anonymized) and bool(result.reading.alike_users),
         ),
     ]
 
@@ -154,6 +155,7 @@ def _describe_publishing(
     has_earlier: bool,
     coverage: Coverage | None = None,
     is_listed: bool = True,
+    has_alike: bool = False,
 ) -> str:
     """Describe what to publish, and what the private folder would reveal.
 
@@ -169,6 +171,9 @@ def _describe_publishing(
             publish += "; with a public list of items, item_catalog (--item-catalog), all are kept"
     else:
         publish = f"Publish {output}{alone}"
+    if has_alike:
+        counted = "k counts ids" if contains_users else "the guarantee is per id"
+        publish += f" only if ids that differ in notation are different people: {counted}"
     return f"{publish}. Keep {private_name(str(output))} secret: {reveals}."
 
 

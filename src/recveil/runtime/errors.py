@@ -289,6 +289,8 @@ def first_sentence_of(text: str) -> str:
 WARNING = "warning: "
 # Names in other libraries, and those here.
 _OTHER_NAMES = {"random_state": "seed"}
+# Keywords of the release, which other verbs take.
+_OF_RELEASES = ("k", "epsilon", "method")
 
 
 def unexpected_keyword(call: str, name: str, known: Iterable[str]) -> TypeError:
@@ -299,6 +301,8 @@ def unexpected_keyword(call: str, name: str, known: Iterable[str]) -> TypeError:
     """
     other = _OTHER_NAMES.get(name)
     hint = f" (did you mean {other}?)" if other else suggest_name(name, known)
+    if name in _OF_RELEASES and call.islower() and call not in ("anonymize", "dry_run", "read"):
+        hint = f"; make a release with anonymize(source, {name}=...), and give it as release"
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 

@@ -7,7 +7,7 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.inspection import inspect
 from recveil.io import write_ratings
-from recveil.io.columns.ids import reject_personal_ids, user_ids_among
+from recveil.io.columns.ids import describe_alike_ids, reject_personal_ids, user_ids_among
 from recveil.methods import SparseRows, anonymize
 from recveil.ratings import Ratings, RatingScale
 from recveil.verification import verify
@@ -106,3 +106,11 @@ def test_names_that_say_it_outweigh_where_ratings_gather(tmp_path):
     text = (tmp_path / "r.csv").read_text().replace("user_id", "left").replace("item_id", "right")
     (tmp_path / "s.csv").write_text(text)
     assert inspect(tmp_path / "s.csv", user="left", item="right").column_order.looks_swapped is True
+
+
+def test_a_phone_number_in_two_notations_is_one_user():
+    phones = ["+49 30 1234567", "0049 (30) 123-4567", "+49 30 7654321", "030 1234567"]
+    (note,) = describe_alike_ids(np.array(phones, dtype=object), "user")
+    assert "4 users" in note
+    assert "3" in note
+    assert describe_alike_ids(np.array(phones[1:], dtype=object), "user") == []

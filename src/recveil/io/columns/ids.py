@@ -222,6 +222,8 @@ def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chu
 
 
 # What programs write around an id, or instead of its signs, as patterns that replace it in turn.
+# An international phone number: +49 30 1234567, 0049 (30) 123-4567.
+_PHONE = r"^(\+|00)[1-9][0-9 ()./-]{6,}$"
 _NOTATIONS = (
     (r"[\s\p{Z}]+", " "),
     ("[\u2010-\u2015\u2212]", "-"),
@@ -303,6 +305,8 @@ def _usual_notation(texts: pa.Array) -> pa.Array:
     usual = pc.utf8_normalize(pc.replace_substring_regex(texts, r"\p{Cf}+", ""), form="NFC")
     for pattern, plain in _NOTATIONS:
         usual = pc.replace_substring_regex(usual, pattern, plain)
+    phones = pc.replace_substring_regex(usual, r"^(\+|00)|[^0-9]", "")
+    usual = pc.if_else(pc.match_substring_regex(usual, _PHONE), phones, usual)
     digits = pc.replace_substring_regex(usual, "[., '_]", "")
     return pc.if_else(pc.match_substring_regex(usual, _THOUSANDS), digits, usual)
 
