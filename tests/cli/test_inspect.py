@@ -163,3 +163,12 @@ def test_all_problems_of_the_columns_are_named_together(tmp_path, monkeypatch, c
     with raises("rating.missing") as caught:
         inspect("export.csv", user="Kunde", item=5, rating="Sterne")
     assert caught.value.also == (line.removeprefix("also: "),)
+
+
+def test_all_problems_of_a_table_below_a_title_are_named_together(tmp_path):
+    path = tmp_path / "titled.csv"
+    rows = "".join(f"{user};{user % 7};4\n" for user in range(30))
+    path.write_text(f"Librairie Les Trois Hiboux\n\nclient;isbn;stars of it\n{rows}")
+    with raises("input.header") as caught:
+        inspect(path)
+    assert any("recognized as the user" in line for line in caught.value.also)

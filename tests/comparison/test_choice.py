@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.comparison import AXES, Row, choose_setting, frontier, utility_of
+from recveil.comparison.choice import Choice
 from recveil.comparison.rows import shares_of
+from recveil.release.registry import command_options
+from recveil.report.comparison import text as sentences
 from recveil.report.comparison.marks import (
     describe_revealing,
     explain_larger_epsilons,
@@ -917,3 +920,42 @@ def test_a_headline_is_one_line_of_at_most_100_characters(title, decided, has_ot
     for text in (headline_of(choice), headline_of(choose_setting([], 0.123, 999_999))):
         assert 0 < len(text) <= 100
         assert "\n" not in text
+
+
+def test_the_warning_counts_all_settings_that_keep_little():
+    row = Row("sparse", 20, "k-anonymity", None, items_kept=0.04, ratings_kept=0.467)
+    rows = [row, row._replace(k=5, items_kept=0.24)]
+    rows.append(row._replace(k=2, items_kept=0.9, ratings_kept=0.9))
+    choice = Choice(0.1, None, "both", "reidentification", reason="not-distinguishable")
+    assert "; 1 other setting keeps less than half" in sentences.describe_rest(choice, rows)
+    assert "other setting" not in sentences.describe_rest(choice, rows[::2])
+
+
+def test_an_adversary_with_fewer_targets_says_so():
+    figures = {"risk": 0.9, "risk_low": 0.8, "risk_high": 1.0, "risk_by": "all", "targets": 100}
+    row = Row("raw", None, "nothing", None, risk_baseline=0.01, risk_targets=50, **figures)
+    assert ", 50 targets of the 100" in sentences.describe_risk(row, AXES["reidentification"])
+    whole = row._replace(risk_targets=100)
+    assert "of the 100" not in sentences.describe_risk(whole, AXES["reidentification"])
+
+
+def test_kept_items_name_the_public_list_that_they_assume():
+    figures = {"items_kept": 0.94, "ratings_kept": 0.96}
+    row = Row("synthetic-1", None, "differential-privacy", None, **figures)
+    assert sentences.format_kept(row).endswith("kept if items are public")
+    assert "public" not in sentences.format_kept(Row("sparse", 5, "k-anonymity", None, **figures))
+    choice = Choice(0.1, None, "both", "membership", row=row)
+    assert "is public" in sentences.describe_making(choice)
+    assert sentences.describe_making(choice._replace(row=None)) == sentences.TO_MAKE
+    assert "--item-catalog as-rated" in command_options(row.method)
+    assert "--item-catalog as-rated" in sentences.item_warnings([row])[0]
+
+
+def test_lists_that_popularity_reaches_are_marked():
+    figures = {"ndcg": 0.19, "popularity_ndcg": 0.196, "is_ndcg_reliable": True}
+    row = Row("sparse", 20, "k-anonymity", None, ndcg_retained=1.0, **figures)
+    assert sentences.reaches_popularity_alone(row)
+    assert sentences.legend_of_lists([row]).startswith(sentences.POPULAR_MARK)
+    better = row._replace(ndcg=0.3, lists_gain_retained=0.5, lists_gain_retained_low=0.2)
+    assert not sentences.reaches_popularity_alone(better)
+    assert sentences.legend_of_lists([better]) == ""

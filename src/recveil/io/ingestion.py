@@ -383,7 +383,7 @@ def understand(
 
 
 # Codes of errors of columns and values. A file with others may not be read again.
-_OF_TABLE = ("column.", "rating.", "time.", "id.", "input.encoding")
+_OF_TABLE = ("column.", "rating.", "time.", "id.", "input.encoding", "input.header")
 
 
 def _given(reading: ReadingOptions) -> dict[str, object]:

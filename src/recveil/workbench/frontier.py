@@ -26,6 +26,7 @@ from recveil.release.claim import all_claims, is_promise
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import POPULAR, Upward, popular_share, styles_of
 from recveil.report.comparison.text import (
+    POPULAR_MARK,
     caveats_of,
     describe_answer,
     describe_rest,
@@ -39,6 +40,7 @@ from recveil.report.comparison.text import (
     format_share_ends,
     headline_of,
     keeps_little,
+    reaches_popularity_alone,
     risk_warnings,
     shorten_headline,
     takes_public_items,
@@ -396,7 +398,9 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
         if axis is REIDENTIFICATION or row.risk is None
         else f"{percent(row.risk)} ({format_ends(row, REIDENTIFICATION)})",
         proven=_UNKNOWN if bound is None else f"at most {percent(bound)}",
-        lists=_UNKNOWN if row.problem else format_share(retained.lists),
+        lists=_UNKNOWN
+        if row.problem
+        else f"{format_share(retained.lists)}{f' {POPULAR_MARK}' * reaches_popularity_alone(row)}",
         lists_ends=format_share_ends(retained.lists),
         ratings=_UNKNOWN if row.problem else format_share(retained.ratings),
         ratings_ends=format_share_ends(retained.ratings),

@@ -38,7 +38,9 @@ from recveil.report.comparison.text import (
     headline_choice,
     headline_of,
     keeps_little,
+    legend_of_lists,
     publishes_most,
+    reaches_popularity_alone,
     takes_public_items,
     warnings_of,
 )
@@ -59,6 +61,7 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
         "publishing_most": publishes_most,
         "keeping_little": keeps_little,
         "taking_public_items": takes_public_items,
+        "reaching_popularity": reaches_popularity_alone,
     }
     rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     choice = headline_choice(comparison)
@@ -95,7 +98,7 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
         has_padding=any(0 < (padding_of(row.method) or 0) < 1 for row in rows),
         axis_note=AXIS_NOTES.get(axis.name, ""),
         knowledge=KNOWLEDGE,
-        few_ratings=FEW_RATINGS,
+        few_ratings=" ".join(filter(None, [FEW_RATINGS, legend_of_lists(rows)])),
         public_items=PUBLIC_ITEMS,
         is_reidentification=axis is REIDENTIFICATION,
         gaps=gaps_by_setting(divisions),

@@ -16,6 +16,7 @@ from recveil.report.comparison.text import (
     AXIS_NOTES,
     FEW_RATINGS,
     KNOWLEDGE,
+    POPULAR_MARK,
     PUBLIC_ITEMS,
     PUBLIC_ITEMS_MARK,
     caveats_of,
@@ -30,7 +31,9 @@ from recveil.report.comparison.text import (
     headline_choice,
     headline_of,
     keeps_little,
+    legend_of_lists,
     publishes_most,
+    reaches_popularity_alone,
     takes_public_items,
     warnings_of,
 )
@@ -218,6 +221,8 @@ def _legend(rows: list[Row], best: set[str], shown: list[str]) -> Iterator[str]:
         yield PUBLIC_ITEMS
     if " ".join(_SHORT.split()) in shown and any(row.short_users is not None for row in rows):
         yield FEW_RATINGS
+    if popular := legend_of_lists(rows):
+        yield popular
     exact = [row for row in rows if publishes_most(row)]
     if exact:
         named = ", ".join(f"“{row.title}” {percent(row.published_share)}" for row in exact)
@@ -288,7 +293,10 @@ def _utility(row: Row, name: str) -> str:
     """Return a retained share, and the figure that it is computed from."""
     shares = shares_of(row)
     if name == "lists":
-        return _share(shares.lists) + ("" if row.ndcg is None else f"\n{row.ndcg:.3f}")
+        mark = f" {POPULAR_MARK}" * reaches_popularity_alone(row)
+        share = _share(shares.lists).replace("\n", f"{mark}\n", 1)
+        share += mark * ("\n" not in share)
+        return share + ("" if row.ndcg is None else f"\n{row.ndcg:.3f}")
     if name == "labels":
         return f"{_share(shares.ratings)}\n{percent(row.nominal_accuracy)}"
     return _share(shares.ratings) + ("" if row.rmse is None else f"\n{row.rmse:.4f}")

@@ -165,6 +165,33 @@ def takes_public_items(row: Row) -> bool:
     return variant_of(row.method).options.get("item_catalog") == "as-rated"
 
 
+# The mark after lists retained that popularity reaches, too, and its meaning.
+POPULAR_MARK = "†"
+POPULAR_LISTS = (
+    "†: lists that do not beat popular items by more than the 95% interval; these need no release."
+)
+
+
+def reaches_popularity_alone(row: Row) -> bool:
+    """Return whether a retained share of lists is one that popularity reaches, too.
+
+    >>> row = Row("sparse", 20, "k-anonymity", None, ndcg=0.3, popularity_ndcg=0.2,
+    ...           is_ndcg_reliable=True, ndcg_retained=1.0, lists_gain_retained_low=-0.1)
+    >>> reaches_popularity_alone(row)
+    True
+    >>> reaches_popularity_alone(row._replace(lists_gain_retained_low=0.1))
+    False
+    """
+    if row.problem or shares_of(row).lists is None or row.popularity_ndcg is None:
+        return False
+    return row.is_unbeaten("lists") or not row.is_clearly_above_baseline("lists")
+
+
+def legend_of_lists(rows: Iterable[Row]) -> str:
+    """Return the meaning of the mark of lists; empty if no row has it."""
+    return POPULAR_LISTS if any(map(reaches_popularity_alone, rows)) else ""
+
+
 def describe_unfinished(n: int) -> str:
     """Describe that settings of a comparison are missing."""
     return (
@@ -258,6 +285,8 @@ def describe_risk(row: Row, axis: Axis) -> str:
         return "not measured, since no user could be attacked"
     n_targets = getattr(row, f"{axis.value}_targets", None) or row.targets
     targets = f", {n_targets:,} targets" if axis.is_search and n_targets else ""
+    if targets and row.targets and n_targets < row.targets:
+        targets += f" of the {row.targets:,}, the most for this adversary"
     return (
         f"{describe_rate(row, axis)} by “{getattr(row, axis.by)}” "
         f"({format_ends(row, axis)}{targets}){describe_baseline(row, axis)}"
@@ -365,7 +394,15 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
         kept = "" if least is None else format_kept(least)
         if least is None or not kept or kept.startswith("all"):
             return ""
-        return f"{WARNING if keeps_little(least) else ''}“{least.title}” keeps fewest: {kept}."
+        n_little = sum(map(keeps_little, known)) - 1
+        others = (
+            f"; {describe_count(n_little, 'other setting keeps', 'other settings keep')} less than "
+            f"half of the items or ratings"
+            if n_little > 0
+            else ""
+        )
+        warning = WARNING if keeps_little(least) else ""
+        return f"{warning}“{least.title}” keeps fewest: {kept}{others}."
     if (row.membership_auc_low or 0.0) > 0.5 and (row.membership_auc or 0.0) >= 0.5 + FAR_AUC:
         sentences.append(
             f"It discloses membership: AUC {row.membership_auc:.2f} (a random guess: 0.50)."

@@ -15,7 +15,7 @@ from recveil.io.side_tables import check_attributes
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import utilities_of
-from recveil.report.comparison.text import FEW_RATINGS, PUBLIC_ITEMS
+from recveil.report.comparison.text import FEW_RATINGS, PUBLIC_ITEMS, legend_of_lists
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
 from recveil.workbench.project import Input, Job, Project, Result, Settings
@@ -127,7 +127,7 @@ def _answer_values(
         "utilities": _UTILITIES,
         "shadows": SHADOWS.name,
         "has_rows": bool(rows),
-        "few_ratings": FEW_RATINGS,
+        "few_ratings": " ".join(filter(None, [FEW_RATINGS, legend_of_lists(rows)])),
         "public_items": PUBLIC_ITEMS,
     }
 
