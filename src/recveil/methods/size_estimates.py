@@ -89,8 +89,9 @@ def foresee_predictive(
 
 def _empty_coverage(ratings: Ratings) -> Coverage | None:
     """Return the coverage of rows with imputed values if few users have ratings of their own."""
-    n_items, n_short = np.count_nonzero(ratings.support), (ratings.activity < FEWEST_RATINGS).sum()
-    coverage = Coverage(int(n_items), int(n_items), 1.0, ratings.n_users, *[int(n_short)] * 2)
+    n_items = int(np.count_nonzero(ratings.support))
+    n_short = int(np.count_nonzero(ratings.activity < FEWEST_RATINGS))
+    coverage = Coverage(n_items, n_items, 1.0, ratings.n_users, n_short, n_short)
     return coverage if coverage.is_nearly_empty else None
 
 

@@ -696,7 +696,7 @@ def _suggest(ratings: Ratings, k: int) -> str:
         while np.isclose(known, end + step, atol=1e-3 * scale.step).any():
             end += step
         ends.append(float(f"{end:.12g}"))
-    return str(RatingScale(*ends, scale.step))
+    return str(RatingScale(ends[0], ends[1], scale.step))
 
 
 # What would go wrong with equal ratings, for `reject_likes`.
