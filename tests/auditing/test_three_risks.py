@@ -101,9 +101,7 @@ class TestAudit:
         assert document["risks"] == audited.to_dict()["risks_before"]
         strongest = max(before.attacks, key=lambda each: each.reidentified.ranked)
         assert document["risks"]["singling_out"]["rate"]["rate"] == strongest.reidentified.rate
-        first, second = out.splitlines()[:2]
-        assert first == document["verdict"][0]
-        assert second == document["risks"]["singling_out"]["sentence"]
+        assert document["risks"]["singling_out"]["sentence"] in out.splitlines()[:2]
 
     def test_every_figure_has_words(self, audited):
         for risks in (audited.risks, audited.risks_before):

@@ -310,7 +310,14 @@ def count_published(release: Sides, ratings: Ratings) -> PublishedCounts:
 
 def measure_coverage(ratings: Ratings, release: Sides) -> Coverage:
     """Return the coverage of a release of these ratings."""
-    return count_published(release, ratings).coverage(ratings, release.published)
+    return compare_counts(count_published(release, ratings), ratings, release)
+
+
+def compare_counts(counts: PublishedCounts, ratings: Ratings, release: Sides) -> Coverage:
+    """Return the coverage of a release with these counts."""
+    published = release.published
+    contains = published.claim.about.contains_users
+    return counts.coverage(ratings, published.n_users, published.claim.k, contains_users=contains)
 
 
 def with_private(release: Release, **changes: Any) -> Release:

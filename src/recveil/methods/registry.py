@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from recveil.io import read_levels, read_trust
 from recveil.io.options import ReadingOptions
-from recveil.methods.base import count_published
+from recveil.methods.base import compare_counts, count_published
 from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
     GlobalItemMeans,
@@ -426,7 +426,7 @@ def summarize(release: Sides, ratings: Ratings) -> ReleaseSummary:
     published = release.published
     counts = count_published(release, ratings)
     figures = _maker(method_of(published.settings)).summarize(release, ratings, counts)
-    return ReleaseSummary(published, figures, counts.coverage(ratings, published))
+    return ReleaseSummary(published, figures, compare_counts(counts, ratings, release))
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:

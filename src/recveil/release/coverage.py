@@ -13,7 +13,6 @@ from recveil.runtime.safe_repr import brief
 if TYPE_CHECKING:
     from recveil.ratings import Ratings
     from recveil.release.records import Records
-    from recveil.release.sides import Published
 
 # Recommenders learn nothing of a user from fewer ratings.
 FEWEST_RATINGS = 3
@@ -170,15 +169,17 @@ class PublishedCounts(NamedTuple):
             counts += np.bincount(places, weights=weights, minlength=counts.size)
         return cls(counts[:-1], np.concatenate(lengths), np.concatenate(sizes))
 
-    def coverage(self, ratings: "Ratings", published: "Published") -> Coverage:
+    def coverage(
+        self, ratings: "Ratings", n_users: int, k: int, *, contains_users: bool
+    ) -> Coverage:
         """Compare them with the table."""
-        rows = self.lengths, self.sizes, published.n_users, np.diff(ratings.indptr)
+        rows = self.lengths, self.sizes, n_users, np.diff(ratings.indptr)
         kept: NDArray[Any] = np.zeros(0)
-        if published.claim.about.contains_users:
+        if contains_users:
             is_kept = self.items[ratings.indices] > 0
             kept = np.bincount(ratings.user_positions()[is_kept], minlength=ratings.n_users)
         coverage = Coverage.of(ratings.support, self.items, *rows, kept)
-        return coverage.for_k(published.claim.k, ratings.support)
+        return coverage.for_k(k, ratings.support)
 
 
 def reject_nearly_empty(coverage: Coverage | None, *, is_estimate: bool = False) -> None:

@@ -173,7 +173,7 @@ def _describe_publishing(
         publish = f"Publish {output}{alone}"
     if has_alike:
         counted = "k counts ids" if contains_users else "the guarantee is per id"
-        publish += f" only if ids that differ in notation are different people: {counted}"
+        publish += f" only if ids that differ in notation are different users: {counted}"
     return f"{publish}. Keep {private_name(str(output))} secret: {reveals}."
 
 
@@ -407,8 +407,8 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
             yield f"{WARNING}{large}"
     if published.settings["item_catalog"] == "rated items":
         yield (
-            "It names the items that were rated (--item-catalog as-rated): publish it only if that "
-            "list is public, since no guarantee covers it."
+            "It names the items that were rated, item_catalog (--item-catalog as-rated): publish it "
+            "only if that list is public, since no guarantee covers it."
         )
     above = "" if claim.epsilon is None else " above the noise"
     yield (
