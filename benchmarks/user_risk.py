@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from recveil import read
-from recveil.attacks.membership.shadow_models import area_of_each_user, area_over_clusters
+from recveil.attacks.membership.shadow_models import area_over_clusters, areas_of_users
 from recveil.auditing import shadow_releases
 from recveil.methods import SparseRows
 
@@ -53,7 +53,7 @@ def main(file: Path) -> None:
         ratios["mean of all"] = np.mean(list(ratios.values()), axis=0)
         areas = {name: area_over_clusters(each, inside).rate for name, each in ratios.items()}
         best = max(areas, key=lambda name: areas[name])
-        theirs = area_of_each_user(ratios[best], inside)
+        theirs = np.array([each.rate for each in areas_of_users(ratios[best], inside)])
         own = np.array(() if of_known.of_users is None else of_known.of_users.auc)
         print(
             f"{known}: recveil AUC {of_known.inferred.auc.rate:.3f}, published {areas[best]:.3f} "

@@ -189,7 +189,7 @@ def draw_rates(rows: list[RateRow], title: str) -> Chart:
     return Chart(_svg(chart), looks, True, False, layers=chart)
 
 
-def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
+def draw_histogram(bins: list[Bin], x: str, y: str, form: str = ".0%") -> Chart:
     """Draw the number of users in each interval of probability.
 
     >>> bins = [{"low": 0, "high": 0.5, "users": 3}, {"low": 0.5, "high": 1, "users": 7}]
@@ -200,7 +200,7 @@ def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
     values = [{**entry, "label": f"{entry['users']:,}" if entry["users"] else ""} for entry in bins]
     base = alt.Chart({"values": values})
     edges = sorted({edge for entry in bins for edge in (entry["low"], entry["high"])})
-    axis = alt.Axis(format=".0%", grid=False, values=edges)
+    axis = alt.Axis(format=form, grid=False, values=edges)
     bars = base.mark_bar(color=COLOURS[0], binSpacing=2).encode(
         x=alt.X("low:Q", title=x, axis=axis).bin("binned"),
         x2="high:Q",

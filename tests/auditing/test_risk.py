@@ -44,25 +44,40 @@ def test_it_is_read_back_the_same(written):
 def test_numbers_stay_numbers(tmp_path):
     risk = Risk(np.array([0.5]), np.array(["likes"], dtype=object), 2)
     write_risk(np.array([-5]), risk, tmp_path / "risk.csv")
-    assert (tmp_path / "risk.csv").read_text().splitlines()[1] == "-5,0.5,likes"
+    assert (tmp_path / "risk.csv").read_text().splitlines()[1].startswith("-5,0.5,likes,0.0")
 
 
 def test_membership_is_added_where_it_was_measured(tmp_path):
     risk = Risk(np.array([0.5, 1.0]), np.array(["likes"] * 2, dtype=object), 2)
     auc, control = np.array([0.875, math.nan]), np.array([0.5, math.nan])
     users = np.array(["ann", "ben"], dtype=object)
-    risk = replace(risk, membership=auc, control=control, shadows="16 of sparse rows")
+    ends = np.array([[0.75, math.nan], [1.0, math.nan]])
+    risk = replace(risk, membership=auc, control=control, ends=ends, shadows="16 of sparse rows")
     write_risk(users, risk, tmp_path / "risk.csv")
-    lines = (tmp_path / "risk.csv").read_text().splitlines()
-    assert lines == [
-        "user_id,found,adversary,membership,control,shadows",
-        "ann,0.5,likes,0.875,0.5,16 of sparse rows",
-        "ben,1.0,likes,,,16 of sparse rows",
+    with (tmp_path / "risk.csv").open() as file:
+        header, *rows = csv.reader(file)
+    assert header[:6] == ["user_id", "found", "adversary", "membership", "control", "shadows"]
+    assert header[6:] == ["found_low", "found_high", "membership_low", "membership_high"]
+    assert [row[:6] for row in rows] == [
+        ["ann", "0.5", "likes", "0.875", "0.5", "16 of sparse rows"],
+        ["ben", "1.0", "likes", "", "", "16 of sparse rows"],
     ]
+    # Wilson's interval of 2 draws of knowledge, and that of the area
+    ends = [round(float(each), 4) for each in rows[0][6:]]
+    assert ends == [0.0945, 0.9055, 0.75, 1.0]
+    assert [round(float(each), 4) for each in rows[1][6:8]] == [0.3424, 1.0]
+    assert rows[1][8:] == ["", ""]
     assert read_risk(tmp_path / "risk.csv") == {"ann": 0.5, "ben": 1.0}
     found = read_risk(tmp_path / "risk.csv", "membership")
     assert found["ann"] == 0.875
     assert math.isnan(found["ben"])  # who was not scored is not safe
+
+
+def test_a_file_of_an_earlier_version_is_read(tmp_path):
+    (tmp_path / "risk.csv").write_text(
+        "user_id,found,adversary,membership,control,shadows\nann,0.5,likes,0.9,0.5,16 of x\n"
+    )
+    assert read_risk(tmp_path / "risk.csv", "membership") == {"ann": 0.9}
 
 
 def test_its_owner_alone_reads_it_whatever_stood_there(written):

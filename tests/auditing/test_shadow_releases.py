@@ -38,8 +38,8 @@ class TestAttack:
     def test_each_user_and_group_has_a_figure(self, ratings):
         found = attack_by_shadows(ratings, lambda seed: Pseudonymizer(), 8).by_known["all"]
         assert found.of_users.users == tuple(range(120))
-        assert np.mean(found.of_users.auc) > 0.98
-        assert abs(np.mean(found.of_users.control) - 0.5) < 0.1
+        assert np.mean([each.rate for each in found.of_users.auc]) > 0.98
+        assert abs(np.mean([each.rate for each in found.of_users.control]) - 0.5) < 0.1
         names = [group.name for group in found.by_user_count]
         assert names == ["newcomers", "second quarter", "third quarter", "heavy users"]
         assert sum(group.figure.trials for group in found.by_user_count) == 120

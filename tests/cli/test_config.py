@@ -362,7 +362,8 @@ NAMED_ALONE = {
     "item-titles auxiliary-titles match-certainty matches-output item-matches "
     "drop-off-scale drop-missing-ids query max-memory engine master",
     "audit-lists": "lists nonmembers recommender model similar-before similar-after since known "
-    "length shadows seed json duplicates drop-off-scale drop-missing-ids query max-memory",
+    "length shadows html risk seed json duplicates drop-off-scale drop-missing-ids query "
+    "max-memory",
     "anonymize": "output previous protect-riskiest risk truncate-to item-table "
     "users attribute sensitive-attribute attribute-l "
     "k method homogenize grouping distance centers assignment "

@@ -88,6 +88,8 @@ OF_THE_COMMAND_ALONE = {
     },
     ("audit", "html"): "writes what the result holds",
     ("audit", "risk"): "writes what the result holds",
+    ("audit-lists", "html"): "writes what the result holds",
+    ("audit-lists", "risk"): "writes what the result holds",
     ("audit", "matches_output"): "writes what the result holds",
     **dict.fromkeys(
         [

@@ -1,5 +1,6 @@
 """Each attack succeeds on planted data, and finds nothing where there is nothing to find."""
 
+import html
 import json
 
 import numpy as np
@@ -24,10 +25,14 @@ from recveil.attacks.membership.recommenders import (
     compare_lists,
 )
 from recveil.attacks.statistics import Interval, area_under_curve
+from recveil.auditing.risk import read_risk, write_risk
+from recveil.auditing.three_risks import risks_of_recommender
 from recveil.datasets import make_ratings
 from recveil.evaluation import TrainingTable, UserRows, audit_lists, list_items
 from recveil.evaluation.audited_lists import RECOMMENDERS
-from recveil.report.evaluation.terminal import _headline_of_items, show_recommender
+from recveil.report.audit.risks import describe_highest, lines_of
+from recveil.report.evaluation.recommender import show_recommender
+from recveil.runtime.number_format import estimate
 
 USERS, ITEMS = 160, 80
 
@@ -176,7 +181,8 @@ class TestLists:
         assert found.strongest.low <= 0.5 <= found.strongest.high
         show_recommender(found)
         said = " ".join(capsys.readouterr().out.split())
-        assert "AUC 0.50 (–) if nonmembers get their own lists" in said
+        assert "(nonmembers get their own lists) infers with AUC 0.50 (0.50–0.50)" in said
+        assert "not clearly more than that, which is no evidence of safety" in said
         assert "If nonmembers got popular items" in said
         assert "hypothetical" in said
         assert "all users have the same score" in said
@@ -325,6 +331,101 @@ class TestLists:
         assert (ratio[1] < 0).all()
 
 
+class TestRisks:
+    """Each audit leads with three risks; what is not measured is stated."""
+
+    def check(self, audited, measured):
+        document = json.loads(json.dumps(audited.to_dict(), allow_nan=False))
+        assert next(iter(document)) == "risks"
+        risks = document["risks"]
+        for risk in ("singling_out", "linkability", "inference"):
+            line = risks[risk]
+            if risk == measured:
+                assert line["rate"]["low"] <= line["rate"]["rate"] <= line["rate"]["high"]
+                assert line["control"]["trials"] > 0
+                assert f"({estimate_ends(line)}" in line["sentence"]
+            else:
+                assert line["rate"] is None
+                assert line["unmeasured"] == "no-attack"
+                assert "not measured" in line["sentence"]
+                assert "no evidence of safety" in line["sentence"]
+        assert risks["headline"].startswith(f"One of three risks was measured: {measured}")
+        page = audited.to_html()
+        for line in lines_of(audited.risks):
+            assert html.escape(line.split(": ", 1)[1], quote=False) in html.unescape(page)
+        assert "<script" not in page
+        return risks
+
+    def test_of_a_recommender(self, ratings):
+        found = audit_lists(ratings, recommender=remember, shadows=8)
+        risks = self.check(found, "linkability")
+        assert risks["highest"] == "linkability"
+        assert risks["linkability"]["rate"] == found.strongest._asdict()
+        assert "users" not in found.to_dict()
+
+    def test_of_a_recommender_that_ignores_users(self, ratings):
+        found = audit_lists(ratings, recommender=same_for_all, shadows=8)
+        assert self.check(found, "linkability")["highest"] is None
+
+    def test_of_published_lists_the_largest_area_leads(self, ratings, halves):
+        users = np.concatenate([half.users for half in halves])
+        rng = np.random.default_rng(0)
+        lists = np.stack([rng.permutation(ITEMS)[:4] for _ in users])
+        for row, user in enumerate(halves[0].users.tolist()):
+            own = ratings.row(ratings.users.tolist().index(user))[0][:4]
+            lists[row, : own.size] = own
+        frame = lists_of(users, ratings.items, lists).drop_duplicates(["user", "item"])
+        found = audit_lists(halves[0], lists=frame, nonmembers=halves[1], shadows=8)
+        risks = self.check(found, "linkability")
+        areas = [
+            each["rate"]["rate"] for each in risks["linkability"]["figures"] if each["is_area"]
+        ]
+        assert areas[0] == max(areas) == found.strongest.rate
+        assert risks["linkability"]["adversary"].startswith(
+            "the list and all ratings of a user (sh"
+        )
+
+    def test_each_user_of_the_table_has_a_risk(self, ratings, halves, models, tmp_path):
+        """Of users whose items no other user has, shadows of the model have one or not."""
+        model = {"items": ratings.items, "factors": models["factors"]}
+        found = audit_lists(halves[0], model=model, nonmembers=halves[1], shadows=8)
+        assert self.check(found, "linkability")["highest"] == "linkability"
+        write_risk(found.users, found.risk, tmp_path / "risk.csv")
+        areas = read_risk(tmp_path / "risk.csv", "membership")
+        assert list(areas) == [str(user) for user in halves[0].users.tolist()]
+        assert np.mean(list(areas.values())) > 0.7
+        controls = read_risk(tmp_path / "risk.csv", "control")
+        assert 0.4 < np.mean(list(controls.values())) < 0.6
+        share, by_chance = found.of_users.exposed
+        assert share.low > by_chance.rate
+        header, first = (tmp_path / "risk.csv").read_text().splitlines()[:2]
+        assert header.endswith("found_low,found_high,membership_low,membership_high")
+        low, high = map(float, first.split(",")[-2:])
+        assert low <= areas[str(halves[0].users[0])] <= high
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_no_user_is_at_risk_where_lists_are_random(self, ratings, seed):
+        rng = np.random.default_rng(seed)
+
+        def at_random(train, histories, n):
+            return [rng.permutation(train.items)[:n] for _ in range(histories.n_users)]
+
+        found = audit_lists(ratings, recommender=at_random, shadows=16, seed=seed)
+        share, by_chance = found.of_users.exposed
+        assert share.low <= by_chance.high
+        assert 0.45 < np.mean([each.rate for each in found.of_users.auc]) < 0.55
+        # All users have the same list, whoever is a member: no user is exposed.
+        found = audit_lists(ratings, recommender=same_for_all, shadows=8)
+        assert [each.rate for each in found.of_users.exposed] == [0, 0]
+
+
+def estimate_ends(line):
+    low, high = line["rate"]["low"], line["rate"]["high"]
+    if line["is_area"]:
+        return f"{low:.2f}–{high:.2f}"
+    return estimate(Interval(**line["rate"])).partition("(")[2].rstrip(")")
+
+
 @pytest.fixture(scope="module")
 def models(ratings, halves):
     values = np.zeros(ratings.shape)
@@ -470,16 +571,39 @@ class TestSimilarItems:
         assert found.first_control.rate < 0.2
         assert found.first_baseline.rate < 0.2
 
-    def test_the_headline_is_the_figure_that_distinguishes(self, capsys):
+    def test_the_line_has_the_figure_that_distinguishes(self):
         """The strongest guess does not exceed its control; all inferred items do."""
         low, high = Interval(0.05, 0.02, 0.1, 90), Interval(0.3, 0.2, 0.4, 90)
         found = InferredItems(
             90, 8, precision=high, recall=low, first=low, control=low, first_control=low,
             baseline=low, first_baseline=low,
         )  # fmt: skip
-        assert not found.is_first
-        assert found._replace(precision=low, first=high).is_first
-        assert "right are 30% (20–40) of the items inferred" in _headline_of_items(found)
+        risks = risks_of_recommender("similar items", {}, found)
+        assert risks.inference.strongest.name == "items newly rated"
+        assert "30% (20–40) of the items that an adversary infers" in lines_of(risks)[2]
+        other = risks_of_recommender("", {}, found._replace(precision=low, first=high))
+        assert other.inference.strongest.name == "strongest guess of a new item"
+        null = risks_of_recommender("", {}, found._replace(precision=low))
+        assert null.highest is None
+        assert "not clearly above its control" in describe_highest(null)
+
+    def test_inference_is_the_measured_risk(self, planted):
+        table, before, after = planted
+        lists = {"similar_before": similar(before), "similar_after": similar(after)}
+        found = audit_lists(table, **lists, since="1970-01-05")
+        risks = TestRisks().check(found, "inference")
+        assert risks["highest"] == "inference"
+        assert found.risk is None
+
+    def test_lists_of_other_users_reveal_nothing(self, planted):
+        """The lists change as much, by other users' ratings."""
+        table, before, _ = planted
+        rng = np.random.default_rng(1)
+        after = before.copy()
+        after[rng.integers(0, 60, 40), rng.integers(0, 380, 40)] = 1
+        lists = {"similar_before": similar(before), "similar_after": similar(after)}
+        found = audit_lists(table, **lists, since="1970-01-05")
+        assert found.risks.highest is None
 
     def test_unchanged_lists_reveal_nothing(self, planted):
         table, before, _ = planted

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks import Candidates, draw_knowledge
+from recveil.attacks.membership.shadow_models import OfUsers
 from recveil.attacks.registry import attacks_on_table
+from recveil.attacks.statistics import wilson_interval
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.auditing.table_attacks import Outcome
 from recveil.io.write import as_cell
-from recveil.methods.riskiest_users import RISK_COLUMNS, read_user_risks
+from recveil.methods.riskiest_users import COLUMNS, COLUMNS_WITH_SHADOWS, read_user_risks
 from recveil.ratings import Ratings
 from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.reportable import Reportable
@@ -45,6 +47,8 @@ class Risk(Reportable):
         nan for users who were not scored; None without shadow releases.
     shadows : str
         The number of shadow releases and their method.
+    ends : ndarray of float64, shape (2, n_users), or None
+        The 95% interval of `membership`.
     """
 
     rates: NDArray[np.float64]
@@ -53,6 +57,7 @@ class Risk(Reportable):
     membership: NDArray[np.float64] | None = None
     control: NDArray[np.float64] | None = None
     shadows: str = ""
+    ends: NDArray[np.float64] | None = None
 
     def with_membership(self, shadows: ShadowMembership, method: str) -> "Risk":
         """Add each user's risk by the strongest adversary with shadow releases."""
@@ -60,11 +65,16 @@ class Risk(Reportable):
         best = max(measured, key=lambda each: each.inferred.auc.rate, default=None)
         if best is None or best.of_users is None:
             return self
-        of_users = best.of_users
-        columns = np.full((2, self.rates.size), np.nan)
-        columns[:, list(of_users.users)] = of_users.auc, of_users.control
-        name = f"{shadows.n} of {method}"
-        return replace(self, membership=columns[0], control=columns[1], shadows=name)
+        return self.with_areas(best.of_users, f"{shadows.n} of {method}")
+
+    def with_areas(self, found: OfUsers, shadows: str) -> "Risk":
+        """Add each user's AUC by shadows of some name."""
+        columns = np.full((4, self.rates.size), np.nan)
+        columns[:3, list(found.users)] = np.array(found.auc, np.float64)[:, :3].T
+        columns[3, list(found.users)] = [each.rate for each in found.control]
+        return replace(
+            self, membership=columns[0], ends=columns[1:3], control=columns[3], shadows=shadows
+        )
 
 
 def measure_risk(
@@ -128,16 +138,33 @@ def risk_table(users: NDArray[Any], risk: Risk) -> str:
     """Return each user's risk, as CSV."""
     text = io.StringIO()
     writer = csv.writer(text)
-    figures = [part for part in (risk.membership, risk.control) if part is not None]
-    has_shadows = [as_cell(risk.shadows)] * bool(figures)
-    writer.writerow(RISK_COLUMNS[: 3 + len(figures) + len(has_shadows)])
+    has_shadows = risk.membership is not None
+    writer.writerow(COLUMNS_WITH_SHADOWS if has_shadows else COLUMNS)
     for place, (user, adversary) in enumerate(zip(users, risk.adversary, strict=True)):
-        shown = [
-            "" if math.isnan(part[place]) else float(part[place]) for part in (risk.rates, *figures)
-        ]
-        name = "" if adversary is None else as_cell(adversary)
-        writer.writerow([as_cell(user), shown[0], name, *shown[1:], *has_shadows])
+        rate = float(risk.rates[place])
+        ends = (rate, rate) if math.isnan(rate) else _ends(rate, risk.draws)
+        row = [as_cell(user), _cell(rate), "" if adversary is None else as_cell(adversary)]
+        if has_shadows:
+            row += [_cell_of(risk.membership, place), _cell_of(risk.control, place)]
+            row.append(as_cell(risk.shadows))
+        row += map(_cell, ends)
+        if has_shadows:
+            low, high = (None, None) if risk.ends is None else risk.ends
+            row += [_cell_of(low, place), _cell_of(high, place)]
+        writer.writerow(row)
     return text.getvalue()
+
+
+def _ends(rate: float, draws: int) -> tuple[float, float]:
+    return wilson_interval(rate * draws, draws)[1:3]
+
+
+def _cell(number: float) -> str | float:
+    return "" if math.isnan(number) else float(number)
+
+
+def _cell_of(part: NDArray[np.float64] | None, place: int) -> str | float:
+    return "" if part is None else _cell(part[place])
 
 
 def write_risk(users: NDArray[Any], risk: Risk, path: str | PathLike[str]) -> None:

@@ -17,9 +17,10 @@ from recveil.attacks.membership.shadow_models import (
     Flags,
     InferredMembers,
     Numbers,
+    OfUsers,
     ShadowScorer,
-    area_of_each_user,
     area_over_clusters,
+    areas_of_users,
     check_shadows,
     decide_members,
     infer_members,
@@ -68,21 +69,12 @@ class ByShadows(NamedTuple):
     counts_auc: Interval
     # AUC and control by the number of ratings of a user
     by_user_count: tuple[GroupRate, ...] = ()
-    of_users: "OfUsers | None" = None
+    of_users: OfUsers | None = None
 
     @property
     def most_exposed(self) -> GroupRate | None:
         """The group whose members are recognized best; None if no group was measured."""
         return max(self.by_user_count, key=lambda group: group.figure.rate, default=None)
-
-
-@brief
-class OfUsers(NamedTuple):
-    """AUC of the releases with each scored user against those without, and its control."""
-
-    users: tuple[int, ...]
-    auc: tuple[float, ...]
-    control: tuple[float, ...]
 
 
 @brief
@@ -299,8 +291,8 @@ class _Scores:
             by_user_count=_by_user_count(found, null, inside, control, activity, about.targets),
             of_users=OfUsers(
                 tuple(about.targets.tolist()),
-                tuple(area_of_each_user(found, inside).tolist()),
-                tuple(area_of_each_user(null, control).tolist()),
+                areas_of_users(found, inside),
+                areas_of_users(null, control),
             ),
         )
 

@@ -1,11 +1,13 @@
 """Figures of an audit by the three risks of the EU's Article 29 Working Party (WP216)."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from recveil.attacks import Interval, Mean, ReleaseAttack
 from recveil.attacks.inference.fills import InferredFills
+from recveil.attacks.inference.similar_items import InferredItems
+from recveil.attacks.membership.recommenders import RecommenderInference
 from recveil.auditing.attribute_inference import AttributeInference
 from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content, Linkage
 from recveil.auditing.sensitive import SensitiveDisclosure
@@ -21,6 +23,7 @@ FEW_RATINGS = "few-ratings"  # of each target
 NO_RECORD = "no-record"  # belongs to a user
 NOT_REPEATED = "not-repeated"  # such a release could not be made of some of the users
 NO_FIGURE = "no-figure"  # applies to such a release, or too few users remain
+NO_ATTACK = "no-attack"  # on what a recommender publishes
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,12 @@ class Risks(Reportable):
         measured = [line for line in self.lines if line.figures]
         return max(measured, key=lambda line: line.figures[0].excess, default=None)
 
+    @property
+    def only(self) -> RiskLine | None:
+        """The one risk that was measured, if there is no attack for the others."""
+        is_only = sum(line.unmeasured == NO_ATTACK for line in self.lines) == len(self.lines) - 1
+        return self.largest if is_only else None
+
 
 def risks_of_table(
     attacks: Sequence[Outcome],
@@ -229,6 +238,46 @@ def risks_of_release(
         _line(INFERENCE, learned, why),
         release.manifest.scale.unary,
         is_nominal,
+    )
+
+
+def risks_of_recommender(
+    what: str, games: Mapping[str, RecommenderInference], items: InferredItems | None
+) -> Risks:
+    """Assign what is inferred from lists, a model or similar items, by adversary, to a risk."""
+    areas = [
+        RiskFigure(
+            *("membership of training", one.inferred.auc, 0.5, one.control.auc, who), is_area=True
+        )
+        for who, one in games.items()
+    ]
+    shares = [
+        RiskFigure("recognized members", one.inferred.tpr_at_1, 0.01, one.control.tpr_at_1, who)
+        for who, one in games.items()
+    ]
+    # The largest figure of all adversaries leads, unless the other measure alone shows a risk.
+    linked = [
+        *sorted(areas, key=lambda each: -each.rate.ranked),
+        *sorted(shares, key=lambda each: -each.rate.ranked),
+    ]
+    linked.sort(key=lambda each: not each.is_shown)
+    learned = []
+    if items is not None:
+        who = f"{items.known} earlier items and the lists of two days"
+        learned = [
+            RiskFigure(
+                *("items newly rated", items.precision, items.baseline.ranked, items.control, who)
+            ),
+            RiskFigure(
+                *("strongest guess of a new item", items.first, items.first_baseline.ranked),
+                *(items.first_control, who),
+            ),
+        ]
+    return Risks(
+        what,
+        RiskLine(SINGLING_OUT, (), NO_ATTACK),
+        RiskLine(LINKABILITY, tuple(linked), "" if linked else NO_ATTACK),
+        _line(INFERENCE, learned, NO_ATTACK if items is None else NO_FIGURE),
     )
 
 

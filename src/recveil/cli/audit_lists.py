@@ -7,6 +7,8 @@ import typer
 
 from recveil.cli import options
 from recveil.cli.options import Json
+from recveil.cli.outputs import is_stdout
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.io.options import ReadingOptions
@@ -104,20 +106,39 @@ def audit_lists(
             "from 8.",
         ),
     ] = 16,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a page with the three risks and all figures; - prints it."
+        ),
+    ] = None,
+    risk: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the membership risk of each user of the table to FILE (private; - prints "
+            "it).",
+        ),
+    ] = None,
     seed: Annotated[int, options.seed_of("numbers")] = 0,
     json: Json = None,
     **reading: "Unpack[ReadingOptions]",
 ) -> None:
     """Audit what a recommender publishes: lists of items, its model, or similar items.
 
-    An adversary who knows a user's ratings infers whether the recommender learned from them.
+    An adversary who knows a user's ratings infers whether the recommender learned from them. For
+    the table itself, or a release of it: recveil audit.
 
     Example: `recveil audit-lists ratings.csv --recommender svd`
     """
-    from recveil.cli.outputs import write_json
+    from recveil.cli.outputs import write_json, write_risk_file
     from recveil.evaluation import audit_lists
-    from recveil.report.evaluation.terminal import show_recommender
+    from recveil.report.evaluation.recommender import show_recommender
 
+    if risk is not None and similar_before is not None:
+        raise typer.BadParameter(
+            "--risk FILE: similar items have no risk of each user; leave it out"
+        )
     audited = audit_lists(
         source,
         lists=lists,
@@ -133,5 +154,14 @@ def audit_lists(
         seed=seed,
         **reading,
     )
-    if write_json(audited.to_dict(), json):
+    if is_stdout(html):
+        print(audited.to_html())
+    elif html is not None:
+        audited.to_html(html)
+    if risk is not None and audited.risk is not None:
+        write_risk_file(audited.users, audited.risk, risk)
+    if write_json(audited.to_dict(), json) and not (is_stdout(html) or is_stdout(risk)):
         show_recommender(audited)
+        for name, path in (("the page", html), ("the risk of each user, which is private,", risk)):
+            if path is not None:
+                echo(f"Wrote {name} to {path}.")

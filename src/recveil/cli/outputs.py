@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Outputs of each verb in addition to --json: files, and folders that are replaced as a whole.
 FILES = {
     "audit": ("html", "risk", "matches_output"),
+    "audit-lists": ("html", "risk"),
     "config": ("output",),
     "convert": ("target",),
     "describe": ("output",),

@@ -1,7 +1,8 @@
 """Utility that a release retains, and what it discloses, next to the original."""
 
 from recveil.evaluation._evaluate import evaluate
-from recveil.evaluation.audited_lists import AuditedRecommender, audit_lists
+from recveil.evaluation.audited_lists import audit_lists
+from recveil.evaluation.audited_recommender import AuditedRecommender
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.fidelity_metrics import (
     Deviation,

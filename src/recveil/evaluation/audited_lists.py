@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks.inference.similar_items import InferredItems, SimilarItems, infer_new_items
+from recveil.attacks.inference.similar_items import SimilarItems, infer_new_items
 from recveil.attacks.knowledge import choose_targets
 from recveil.attacks.membership.inference import only
 from recveil.attacks.membership.recommenders import (
@@ -36,7 +36,8 @@ from recveil.attacks.membership.shadow_models import (
     check_shadows,
     shuffle_membership,
 )
-from recveil.attacks.statistics import FEWEST, Interval
+from recveil.attacks.statistics import FEWEST
+from recveil.evaluation.audited_recommender import AuditedRecommender
 from recveil.evaluation.rankers import (
     ItemCosine,
     Spectrum,
@@ -52,9 +53,10 @@ from recveil.io.columns.frames import frame_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest import FileEntry
+from recveil.release.private_folder import digest_of
 from recveil.runtime.errors import RecveilError, describe_count, first_line_of, named_twice, quoted
 from recveil.runtime.progress import track
-from recveil.runtime.reportable import Documented
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
 
@@ -177,68 +179,25 @@ class ListsRequest:
                     f"{name} (--{name}) is {value}; expected at least 1", code="option.value"
                 )
 
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each published file."""
+        names = ("lists", "model", "similar_before", "similar_after")
+        files = {name: getattr(self, name) for name in names}
+        return {
+            name: FileEntry.of(Path(file)).sha256
+            for name, file in files.items()
+            if isinstance(file, str | PathLike) and Path(file).is_file()
+        }
 
-@brief
-@dataclass(frozen=True)
-class AuditedRecommender(Documented):
-    """What an adversary infers from what a recommender publishes.
-
-    Attributes
-    ----------
-    published : {"lists", "model", "similar items"}
-    recommender : str
-        The audited recommender, or the shadow recommender that is most like what was published.
-    is_observed : bool
-        Whether what was published was attacked. Otherwise each shadow, made with the named
-        recommender from half of the users, was attacked with the others.
-    n_users, n_items, n_targets, n_members : int
-        Users of all tables, their items, scored users, and scored members; 0 members if each
-        target is a member of half of the shadows.
-    length : int
-        Most items of a list; 0 for a model.
-    shadows : int
-    by_newcomers : dict
-        Membership inference, by what shadows give users whom they did not learn from: popular items
-        ("popular"), those that the user did not rate ("unrated"), or a list for the user's history
-        ("history"); with `recommender`, the first two are hypothetical. For a model: "history".
-    new_items : InferredItems or None
-        What similar items of two days reveal.
-    n_unlisted : int
-        Users of the tables without a list.
-    n_unknown : int
-        Items of the lists or the model that are in no table; they are left out.
-    order : {"rank", "score", ""}
-        Whether the lists were read by rank, 1 first, or by score, the highest first.
-    seed : int
-    """
-
-    published: Literal["lists", "model", "similar items"]
-    recommender: str
-    is_observed: bool
-    n_users: int
-    n_items: int
-    n_targets: int
-    n_members: int
-    length: int
-    shadows: int
-    by_newcomers: dict[str, RecommenderInference]
-    new_items: InferredItems | None
-    n_unlisted: int
-    n_unknown: int
-    order: Literal["rank", "score", ""]
-    seed: int
-
-    @property
-    def main(self) -> str | None:
-        """The game with the largest AUC that is not hypothetical; None for similar items."""
-        real = [name for name in self.by_newcomers if self.is_observed or name == "history"]
-        areas = {name: self.by_newcomers[name].inferred.auc.ranked for name in real}
-        return max(areas, key=lambda name: areas[name], default=None)
-
-    @property
-    def strongest(self) -> Interval | None:
-        """The AUC of `main`; None without membership inference."""
-        return None if self.main is None else self.by_newcomers[self.main].inferred.auc
+    def repeated_by(self, recommender: str) -> dict[str, Any]:
+        """Return the options that repeat the audit, without files."""
+        if self.similar_before is not None:
+            return {"since": str(self.since), "known": self.known, "seed": self.seed}
+        options = {"shadows": self.shadows, "seed": self.seed}
+        if self.recommender is None:
+            return options
+        name = self.recommender if isinstance(self.recommender, str) else recommender
+        return {"recommender": name, "length": self.length, **options}
 
 
 def audit_lists(
@@ -322,15 +281,25 @@ def audit_lists(
         reading=reading,
     )
     table = _read(source, request.reading, times=since is not None)
+    digests = {"ratings": digest_of(table.ratings)}
     if request.similar_before is not None:
-        return _audit_similar(request, table)
-    with one_thread():
-        if request.recommender is not None:
-            return _audit_live(request, table.ratings)
-        both, is_member = _together(table, _read(nonmembers, _like(table, reading), times=False))
-        if request.model is not None:
-            return _audit_model(request, both, is_member)
-        return _audit_published(request, both, is_member)
+        found = _audit_similar(request, table)
+    elif request.recommender is not None:
+        with one_thread():
+            found = _audit_live(request, table.ratings)
+    else:
+        others = _read(nonmembers, _like(table, reading), times=False)
+        digests["nonmembers"] = digest_of(others.ratings)
+        audit = _audit_published if request.model is None else _audit_model
+        with one_thread():
+            found = audit(request, *_together(table, others))
+    return replace(
+        found,
+        users=table.ratings.users,
+        source=table.name,
+        digests={**digests, **request.digests()},
+        options=request.repeated_by(found.recommender),
+    )
 
 
 def _read(source: Any, reading: ReadingOptions, *, times: bool) -> Reading:
@@ -632,7 +601,7 @@ def _audit_live(request: ListsRequest, ratings: Ratings) -> AuditedRecommender:
     inside, about = shadows.inside[targets], _targets(ratings, rows)
     control = shuffle_membership(inside, request.seed), None
     found = infer_from_lists(lists.games(inside), inside, about, lists.popular, control)
-    return _result(request, "lists", name, ratings, targets.size, found, length=length)
+    return _result(request, "lists", name, ratings, targets, found, length=length)
 
 
 def _audit_published(
@@ -663,7 +632,7 @@ def _audit_published(
         *(lists.games(inside), inside, about, lists.popular, control), (observed, members)
     )
     return replace(
-        _result(request, "lists", name, ratings, targets.size, found, members=members),
+        _result(request, "lists", name, ratings, targets, found, members=members),
         length=length,
         n_unlisted=int((published[:, 0] < 0).sum()),
         n_unknown=read.n_unknown,
@@ -884,7 +853,7 @@ def _audit_model(request: ListsRequest, ratings: Ratings, is_member: Flags) -> A
         np.diff(histories["rated"].indptr),
     )
     result = _result(
-        *(request, "model", name, ratings, targets.size, {"history": found}), members=members
+        *(request, "model", name, ratings, targets, {"history": found}), members=members
     )
     return replace(result, n_unknown=n_unknown)
 
@@ -964,7 +933,7 @@ def _result(
     published: Literal["lists", "model"],
     name: str,
     ratings: Ratings,
-    n_targets: int,
+    targets: NDArray[np.int64],
     found: dict[str, RecommenderInference],
     *,
     members: Flags | None = None,
@@ -976,7 +945,7 @@ def _result(
         is_observed=members is not None,
         n_users=ratings.n_users,
         n_items=ratings.n_items,
-        n_targets=n_targets,
+        n_targets=targets.size,
         n_members=0 if members is None else int(members.sum()),
         length=length,
         shadows=request.shadows,
@@ -986,6 +955,8 @@ def _result(
         n_unknown=0,
         order="",
         seed=request.seed,
+        users=ratings.users,
+        targets=targets,
     )
 
 
@@ -1016,6 +987,8 @@ def _audit_similar(request: ListsRequest, table: Reading) -> AuditedRecommender:
         n_unknown=0,
         order="",
         seed=request.seed,
+        users=ratings.users,
+        targets=np.zeros(0, np.int64),
     )
 
 
@@ -1054,4 +1027,4 @@ def _read_similar(source: Any, items: NDArray[Any]) -> SimilarItems:
     return SimilarItems.of(of_rows[kept], of_columns[kept], ranks[kept], items.size)
 
 
-__all__ = ["RECOMMENDERS", "AuditedRecommender", "ListsRequest", "audit_lists"]
+__all__ = ["RECOMMENDERS", "ListsRequest", "audit_lists"]

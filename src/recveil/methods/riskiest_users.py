@@ -19,8 +19,13 @@ from recveil.release.sides import Protection
 from recveil.runtime.errors import RecveilError, describe_count, option_named
 from recveil.runtime.number_format import percent
 
-# Columns of the risk of each user; the last three need shadow releases, and the last names these.
-RISK_COLUMNS = ("user_id", "found", "adversary", "membership", "control", "shadows")
+# Columns of the risk of each user, with 95% intervals; `shadows` names the shadow releases.
+_RATE, _AREA = ("user_id", "found", "adversary"), ("membership", "control", "shadows")
+_ENDS = ("found_low", "found_high")
+COLUMNS = (*_RATE, *_ENDS)
+COLUMNS_WITH_SHADOWS = (*_RATE, *_AREA, *_ENDS, "membership_low", "membership_high")
+# Those of earlier versions had no intervals, and the first no names of shadow releases.
+_EARLIER = (_RATE, (*_RATE, *_AREA[:2]), (*_RATE, *_AREA))
 # A larger share would replace the table, not protect a few.
 _MOST = 0.5
 
@@ -36,13 +41,13 @@ def _read_user_risks(path: str | PathLike[str], column: str) -> tuple[dict[str, 
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *rows = csv.reader(file)
-        if tuple(header) not in (RISK_COLUMNS[:3], RISK_COLUMNS[:5], RISK_COLUMNS):
+        if tuple(header) not in (COLUMNS, COLUMNS_WITH_SHADOWS, *_EARLIER):
             raise ValueError("other columns")
         if any(len(row) != len(header) for row in rows):
             raise ValueError("rows of other lengths")
         if len({row[0] for row in rows}) < len(rows):
             raise ValueError("repeated users")
-        shadows = rows[0][-1] if rows and header[-1] == RISK_COLUMNS[-1] else ""
+        shadows = rows[0][header.index("shadows")] if rows and "shadows" in header else ""
         if column not in header:
             return dict.fromkeys((from_cell(row[0]) for row in rows), math.nan), shadows
         place = header.index(column)
@@ -56,7 +61,7 @@ def _read_user_risks(path: str | PathLike[str], column: str) -> tuple[dict[str, 
     except (ValueError, csv.Error):
         raise RecveilError(
             f"{name}: expected the risk of each user, with the columns "
-            f"{', '.join(RISK_COLUMNS[:3])}, as recveil audit --risk writes it; write it again",
+            f"{', '.join(_RATE)}, as recveil audit --risk writes it; write it again",
             code="input.damaged",
         ) from None
 

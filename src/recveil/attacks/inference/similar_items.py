@@ -70,13 +70,6 @@ class InferredItems(NamedTuple):
     baseline: Interval
     first_baseline: Interval
 
-    @property
-    def is_first(self) -> bool:
-        """Whether the strongest guess, of both figures, exceeds its control and baseline more."""
-        first = self.first.low - max(self.first_control.high, self.first_baseline.high)
-        every = self.precision.low - max(self.control.high, self.baseline.high)
-        return self.precision.trials == 0 or first >= every
-
 
 def rises(before: SimilarItems, after: SimilarItems) -> sparse.csr_array:
     """Mark the similar items that overtake at least two others, as rank 1 to n, absent n + 1.

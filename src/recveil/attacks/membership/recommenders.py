@@ -14,8 +14,10 @@ from recveil.attacks.membership.shadow_models import (
     Flags,
     InferredMembers,
     Numbers,
+    OfUsers,
     Ratios,
     Rows,
+    areas_of_users,
     decide_members,
     decide_observed,
     judge_members,
@@ -68,6 +70,8 @@ class Targets(NamedTuple):
 class RecommenderInference(NamedTuple):
     """How well members of a recommender's training table are distinguished from nonmembers."""
 
+    # Each target's AUC over the shadows: of those with the target against those without
+    of_users: OfUsers
     # Each figure is that of the attack that is strongest by it; its interval, which has no less
     # than 95% confidence for all attacks together, allows for the choice
     inferred: InferredMembers
@@ -229,6 +233,13 @@ def _without_ties(scores: Mapping[str, Numbers], sizes: NDArray[Any]) -> dict[st
     return ranked
 
 
+def _of_users(evidence: _Evidence, inside: Flags, control: Flags) -> OfUsers:
+    """Attack each shadow with the others, and return how well each target is recognized."""
+    ratios = Ratios((), evidence.shadows)
+    areas = [areas_of_users(decide_members(ratios, each), each) for each in (inside, control)]
+    return OfUsers(tuple(range(len(inside))), areas[0], areas[1])
+
+
 def _decide(evidence: _Evidence, inside: Flags, members: Flags | None) -> tuple[Numbers, Flags]:
     """Return log-odds from shadows, and memberships: of the observed recommender, or of each."""
     if evidence.observed is None or members is None:
@@ -296,6 +307,7 @@ def infer_from_lists(
         parts = {SHADOWS: everything, CENTROIDS: published}
         inferred, *attacks = _infer(parts, inside, members, n_games)
         found[name] = RecommenderInference(
+            _of_users(everything, inside, control[0]),
             inferred,
             _infer(parts, *control, n_games)[0],
             _infer({CENTROIDS: published}, inside, members)[0],
@@ -425,4 +437,5 @@ def infer_from_model(
     untied = _without_ties({name: score[:, None] for name, score in direct.items()}, sizes)
     parts = {SHADOWS: _divided(_standardized(ratios, n), n)._replace(direct=untied)}
     inferred, *attacks = _infer(parts, inside, members)
-    return RecommenderInference(inferred, _infer(parts, *control)[0], None, None, *attacks)
+    null, of_users = _infer(parts, *control)[0], _of_users(parts[SHADOWS], inside, control[0])
+    return RecommenderInference(of_users, inferred, null, None, None, *attacks)

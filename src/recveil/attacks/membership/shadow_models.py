@@ -34,6 +34,8 @@ from recveil.runtime.safe_repr import brief
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+# A user with this AUC is recognized in nearly every pair of releases.
+EXPOSED = 0.9
 # With fewer shadow releases, the spread of a score cannot be estimated.
 FEWEST = 8
 # Weight of a user's own variance against that of all users, which has more data.
@@ -200,20 +202,31 @@ def decide_observed(ratios: Numbers, inside: Flags, observed: Numbers) -> Number
     return _decisions(ratios, inside, observed[:, None])[:, 0]
 
 
-def area_of_each_user(combined: Numbers, inside: Flags) -> Numbers:
+@brief
+class OfUsers(NamedTuple):
+    """Each scored user's AUC and its control, with intervals."""
+
+    users: tuple[int, ...]
+    auc: tuple[Interval, ...]
+    control: tuple[Interval, ...]
+
+    @property
+    def exposed(self) -> tuple[Interval, Interval]:
+        """Share of users with an AUC of at least `EXPOSED`, and the same by chance."""
+        parts = ([each.rate >= EXPOSED for each in part] for part in self[1:])
+        found, control = (wilson_interval(sum(part), len(part)) for part in parts)
+        return found, control
+
+
+def areas_of_users(combined: Numbers, inside: Flags) -> tuple[Interval, ...]:
     """Return how often a user's log-odds are higher in a release with them than in one without.
 
-    Every user is in half of the releases.
-
     >>> inside = np.array([[True, False, True, False]])
-    >>> area_of_each_user(np.array([[3.0, 1.0, 1.0, 0.0]]), inside)
-    array([0.875])
+    >>> areas_of_users(np.array([[3.0, 1.0, 1.0, 0.0]]), inside)[0].rate
+    0.875
     """
-    n_users = len(combined)
-    with_them = combined[inside].reshape(n_users, -1, 1)
-    without = combined[~inside].reshape(n_users, 1, -1)
-    wins = (with_them > without) + (with_them == without) / 2
-    return np.asarray(wins.mean(axis=(1, 2)), np.float64)
+    pairs = zip(combined, inside, strict=True)
+    return tuple(area_under_curve(scores[is_in], scores[~is_in]) for scores, is_in in pairs)
 
 
 def _decisions(known: Numbers, answers: Flags, queries: Numbers) -> Numbers:

@@ -1,5 +1,6 @@
 """Risk by group of users, as a table and a sentence."""
 
+from recveil.attacks.membership.shadow_models import EXPOSED
 from recveil.attacks.statistics import GroupRate
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.auditing.shadow_releases import ByShadows
@@ -9,8 +10,6 @@ from recveil.runtime.safe_repr import Grid
 
 # How the sentence on the users who are recognized best begins
 MOST_EXPOSED = "Most exposed by number of ratings:"
-# A user with this AUC is recognized in nearly every pair of releases.
-_HIGH = 0.9
 _RISKS = {
     "reidentification": "re-identified",
     "membership": "membership (AUC)",
@@ -43,17 +42,14 @@ def describe_exposed(found: ByShadows) -> str:
     group, of_users = found.most_exposed, found.of_users
     if group is None or group.control is None or of_users is None:
         return ""
-    exposed, by_chance = (
-        sum(area >= _HIGH for area in areas) / len(areas)
-        for areas in (of_users.auc, of_users.control)
-    )
+    exposed, by_chance = map(estimate, of_users.exposed)
     everyone = found.inferred.auc
     more = "clearly more" if group.figure.low > everyone.high else "the intervals overlap"
     return (
         f"{MOST_EXPOSED} {_title(group)}, with AUC {estimate(group.figure, 2)} "
         f"against {estimate(everyone, 2)} for all ({more}; control {estimate(group.control, 2)}). "
-        f"Of the individual users, {percent(exposed)} have an AUC of at least {_HIGH}; in the "
-        f"control {percent(by_chance)}."
+        f"Of the individual users, {exposed} have an AUC of at least {EXPOSED}; in the control "
+        f"{by_chance}."
     )
 
 

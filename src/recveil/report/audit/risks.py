@@ -7,6 +7,7 @@ from recveil.auditing.three_risks import (
     BY_ALL,
     BY_ALL_AND_ROWS,
     FEW_RATINGS,
+    NO_ATTACK,
     NO_FIGURE,
     NO_RECORD,
     NOT_REPEATED,
@@ -22,6 +23,7 @@ _NONMEMBERS = "nonmembers: {}"
 _RANDOM_MEMBERS = "random members: {}"
 _PERMUTED = "permuted: {}"
 _NOT_INSIDE = "users who are not in the table: {} linked"
+_RISING = "most risen items, or another user’s new items: {}"
 # References that name a control alone, and no baseline
 _CONTROLS = (_RANDOM_MEMBERS, _PERMUTED, _NOT_INSIDE)
 # The finding of each figure, and its reference: see `reference_of`.
@@ -93,6 +95,24 @@ _PHRASES = {
     "preferences": ("{rate} of unknown preferences are inferred", _NONMEMBERS),
     "items of the nearest record": ("{rate} of the best match’s items were rated", _NONMEMBERS),
     "learned preferences": ("{rate} of unknown preferences are inferred", _NONMEMBERS),
+    "membership of training": (
+        "an adversary who knows {what} infers with AUC {rate} whether the recommender learned from "
+        "that user",
+        _RANDOM_MEMBERS,
+    ),
+    "recognized members": (
+        "an adversary who knows {what} recognizes {rate} of the members, while 1% of the others "
+        "are taken for members",
+        _RANDOM_MEMBERS,
+    ),
+    "items newly rated": (
+        "{rate} of the items that an adversary infers, who knows {what}, were newly rated",
+        _RISING,
+    ),
+    "strongest guess of a new item": (
+        "an adversary who knows {what} infers a newly rated item of {rate} of the users",
+        _RISING,
+    ),
     "sensitive item": ("{by} learns a sensitive item of {rate} of the users", "random records: {}"),
 }
 _REASONS = {
@@ -100,6 +120,7 @@ _REASONS = {
     NO_RECORD: "no record belongs to a user",
     NOT_REPEATED: "no such release could be made without some of the users",
     NO_FIGURE: "too few users remain for the attacks that apply",
+    NO_ATTACK: "recveil has no attack for it on what a recommender publishes",
 }
 _NAMES = {
     BY_ALL: "an adversary who knows all ratings",
@@ -189,6 +210,10 @@ def lines_of(risks: Risks) -> list[str]:
 
 def describe_highest(risks: Risks) -> str:
     """Return which risk is the highest, as the title of a page."""
+    if (only := risks.only) is not None:
+        is_shown = risks.highest is not None
+        finding = "" if is_shown else f"; not clearly above its control, which is {NO_SAFETY}"
+        return f"One of three risks was measured: {only.risk}{finding}"
     if risks.highest is None:
         none = "No risk was measured above its control, which is no evidence of safety"
         return none if risks.largest is None else f"{none}; the largest is {risks.largest.risk}"

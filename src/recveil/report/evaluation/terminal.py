@@ -5,9 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from recveil.attacks.inference.similar_items import InferredItems
-from recveil.attacks.statistics import Interval, Mean
-from recveil.evaluation.audited_lists import AuditedRecommender
+from recveil.attacks.statistics import Mean
 from recveil.evaluation.fidelity_metrics import Fidelity
 from recveil.evaluation.groups import widest
 from recveil.evaluation.next_items import NextItems, ordered_rankers
@@ -20,7 +18,6 @@ from recveil.evaluation.results import (
     NominalLists,
 )
 from recveil.ratings.ratings import in_likes
-from recveil.report.audit.disclosure import of_pairs
 from recveil.report.audit.text import statements_of
 from recveil.report.evaluation.groups import describe_too_few, describe_widest, group_grids
 from recveil.report.evaluation.text import (
@@ -35,7 +32,7 @@ from recveil.report.evaluation.text import (
     tables,
 )
 from recveil.report.glossary import MEANINGS
-from recveil.report.terminal import echo, escape, first_fitting, show_left_out, table_of
+from recveil.report.terminal import escape, first_fitting, show_left_out, table_of
 from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import estimate, percent
 from recveil.runtime.safe_repr import Grid
@@ -361,148 +358,3 @@ def _show_lists(console: Console, lists: NominalLists) -> None:
 
 def _mean(mean: Mean) -> str:
     return estimate(mean)
-
-
-# What shadows give users whom they did not learn from.
-_NEWCOMERS = {
-    "popular": "if nonmembers get popular items",
-    "unrated": "if nonmembers get popular items not rated",
-    "history": "if nonmembers get their own lists",
-}
-# The same, as an assumption.
-_HYPOTHETICAL = {
-    "popular": "If nonmembers got popular items",
-    "unrated": "If nonmembers got popular items that they did not rate",
-}
-
-
-def show_recommender(audited: AuditedRecommender) -> None:
-    """Print what an adversary infers from what a recommender publishes."""
-    echo(headline_of_recommender(audited))
-    if audited.new_items is not None:
-        _show_new_items(audited.new_items)
-        return
-    attacks = list(audited.by_newcomers.values())
-    table = table_of("membership inference", *_heads(audited))
-    table.add_row("AUC", *(_area(one.inferred.auc) for one in attacks))
-    table.add_row("its attack", *(one.attack for one in attacks))
-    table.add_row("TPR at 1% FPR", *(estimate(one.inferred.tpr_at_1) for one in attacks))
-    table.add_row("its attack", *(one.attack_at_1 for one in attacks))
-    table.add_row("control: AUC", *(_area(one.control.auc) for one in attacks))
-    table.add_row("control: TPR at 1% FPR", *(estimate(one.control.tpr_at_1) for one in attacks))
-    baselines = {
-        "centroids alone: AUC": [one.centroids for one in attacks],
-        "popular items for all: AUC": [one.popular for one in attacks],
-    }
-    for title, found in baselines.items():
-        cells = [_area(each.auc) for each in found if each is not None]
-        if cells:
-            table.add_row(title, *cells)
-    Console().print(table)
-    how = (
-        f"{audited.n_members:,} members and {audited.n_targets - audited.n_members:,} others"
-        if audited.is_observed
-        else f"{describe_count(audited.n_targets, 'user')}, each a member of half of the shadows"
-    )
-    echo(
-        f"{how}; {audited.shadows} shadow recommenders ({audited.recommender}), of half of the "
-        f"users each. The control assigns membership at random. More shadows infer more."
-    )
-    areas = () if audited.is_observed else (one.inferred.auc for one in attacks)
-    for sentence in dict.fromkeys(of_pairs(each, audited.shadows) for each in areas):
-        if sentence:
-            echo(sentence)
-    echo(
-        "AUC and TPR are the largest of all attacks, and the intervals allow for the choice; the "
-        "control chooses, too, so that it may exceed 0.5."
-    )
-    for note in _notes_of_recommender(audited):
-        echo(note)
-
-
-def _heads(audited: AuditedRecommender) -> list[str]:
-    if not audited.length:
-        return ["from the model"]
-    what = "shadows" if audited.is_observed else "hypothetical"
-    return [
-        _NEWCOMERS[name]
-        if name == "history" and not audited.is_observed
-        else f"{what}: {_NEWCOMERS[name]}"
-        for name in audited.by_newcomers
-    ]
-
-
-def _area(auc: Interval) -> str:
-    """Format an AUC; that of a constant score has no interval."""
-    return estimate(auc, 2) if auc.low < auc.high else f"{auc.rate:.2f} (–)"
-
-
-def _notes_of_recommender(audited: AuditedRecommender) -> Iterator[str]:
-    attacks = audited.by_newcomers.values()
-    figures = [each for one in attacks for each in (one.inferred, one.control, one.centroids)]
-    if any(each is not None and each.auc.low == each.auc.high for each in figures):
-        yield "(–): all users have the same score, which has no interval."
-    if any("(low)" in one.attack + one.attack_at_1 for one in attacks):
-        yield "(low): members have the lower scores."
-    if any("few items" in one.attack + one.attack_at_1 for one in attacks):
-        yield "few items: equal scores rank users with fewer items higher."
-    if audited.is_observed:
-        yield "If no shadow is like what was published, a low AUC is no evidence of safety."
-    if audited.order:
-        yield (
-            "Lists were read by "
-            + {
-                "rank": "rank: 1 is the first.",
-                "score": "score: the highest is the first.",
-            }[audited.order]
-        )
-    if audited.n_unknown:
-        yield f"{describe_count(audited.n_unknown, 'item')} in no table: left out."
-    if audited.n_unlisted:
-        yield f"{describe_count(audited.n_unlisted, 'user')} without a list: not scored."
-
-
-def _show_new_items(found: InferredItems) -> None:
-    table = table_of("of new items", "share", "control", "most frequent items")
-    every = found.precision, found.control, found.baseline
-    table.add_row("right, of all inferred", *map(estimate, every))
-    first = found.first, found.first_control, found.first_baseline
-    table.add_row("right, of each user's strongest", *map(estimate, first))
-    table.add_row("inferred, of all new", estimate(found.recall), "–", "–")
-    Console().print(table)
-
-
-def headline_of_recommender(audited: AuditedRecommender) -> str:
-    """Return the main result in one or two sentences."""
-    if audited.new_items is not None:
-        return _headline_of_items(audited.new_items)
-    name = str(audited.main)
-    main = audited.by_newcomers[name]
-    what = "the list" if audited.length else "the model"
-    where = "" if audited.is_observed else f" {_NEWCOMERS[name]}"
-    sentence = (
-        f"An adversary who knows {what} and a user's ratings infers whether the recommender "
-        f"learned from them with AUC {_area(main.inferred.auc)}{where}; 0.5 is a random guess, "
-        f"the control has {_area(main.control.auc)}."
-    )
-    others = {each: one.inferred.auc for each, one in audited.by_newcomers.items() if each != name}
-    highest = max(others, key=lambda each: others[each].ranked, default=name)
-    if audited.is_observed or others[highest].ranked <= main.inferred.auc.ranked:
-        return sentence
-    return f"{sentence} {_HYPOTHETICAL[highest]}, it would be {_area(others[highest])}."
-
-
-def _headline_of_items(found: InferredItems) -> str:
-    right, control, baseline, what = (
-        (found.first, found.first_control, found.first_baseline, "the strongest guess is right for")
-        if found.is_first
-        else (found.precision, found.control, found.baseline, "right are")
-    )
-    of_what = describe_count(found.n_targets, "user")
-    of_what = of_what if found.is_first else f"the items inferred, for {of_what}"
-    return (
-        f"An adversary who knows {found.known} earlier items of a user infers new ones from the "
-        f"similar items of two days: {what} {estimate(right)} of {of_what}; {estimate(control)} in "
-        f"the control, new items of another user, and {estimate(baseline)} by guessing the items "
-        f"that rise most."
-    )
