@@ -6,6 +6,7 @@ import pytest
 
 from recveil.attacks import Interval
 from recveil.auditing import audit
+from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
@@ -343,3 +344,14 @@ def test_the_plain_scoreboard_by_name(run, tmp_path):
     assert (code, "\nsimilarity ≥ 0.5: " in out) == (0, True)
     code, _, err = run("audit", "ratings.csv", "--eccentricity", "high", "--no-curves")
     assert (code, "--eccentricity" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("verb", "option", "other"),
+    [("audit", "--model", "audit-lists"), ("audit-lists", "--release", "recveil audit;")],
+)
+def test_an_option_of_the_other_audit_names_it(capsys, verb, option, other):
+    with pytest.raises(SystemExit) as stop:
+        main([verb, "ratings.csv", option, "x"])
+    assert stop.value.code == 2
+    assert other in capsys.readouterr().err

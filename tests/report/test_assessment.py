@@ -10,6 +10,7 @@ from recveil.attacks import Interval
 from recveil.auditing import audit
 from recveil.cli import main
 from recveil.datasets import make_ratings
+from recveil.evaluation import audit_lists
 from recveil.io.write import write_ratings
 from recveil.methods import anonymize
 from recveil.report.assessment import report
@@ -205,3 +206,65 @@ def test_users_in_two_notations_are_warned_of_and_recorded(tmp_path, capsys):
     assert alike in private["summary"]
     report(out, tmp_path / "page.html", ratings=tmp_path / "r.csv")
     assert alike in words_of((tmp_path / "page.html").read_text())
+
+
+def remember(train, histories, n):
+    """Return what a user rated, if the user is known."""
+    known = {user: row for row, user in enumerate(train.users.tolist())}
+    return [
+        train.items[train.row(known[user])[0]][:n] if user in known else train.items[:n]
+        for user in histories.users.tolist()
+    ]
+
+
+class TestRecommender:
+    """A report of lists or a model: no promise, and three risks."""
+
+    def make(self, folder, tmp_path, recommender):
+        found = audit_lists(folder / "ratings.csv", recommender=recommender, shadows=8)
+        (tmp_path / "lists.json").write_text(json.dumps(found.to_dict()))
+        result = report(tmp_path / "lists.json", tmp_path / "r.html", name="Ada <b>")
+        return found, result, (tmp_path / "r.html").read_text()
+
+    def test_a_recommender_that_remembers(self, folder, tmp_path):
+        found, result, page = self.make(folder, tmp_path, remember)
+        assert result.audit["risks"]["highest"] == "linkability"
+        text = words_of(page)
+        assert "No promise was made, and there is no guarantee" in text
+        assert "highest measured" in text
+        assert text.count("Not measured, as recveil has no attack") == 4  # each with its evidence
+        places = [page.index(f'<section id="{section}"') for section in SECTIONS]
+        assert places == sorted(places)
+        assert len(text.split()) < 1_200  # four printed pages
+        assert (
+            "recveil audit-lists RATINGS --recommender MODULE:remember --length 10 --shadows 8"
+            in text
+        )
+        digest = hashlib.sha256((tmp_path / "lists.json").read_bytes()).hexdigest()
+        assert digest in page
+        assert found.digests["ratings"] in page
+        assert "Ada &lt;b&gt;" in page
+        share, control = found.of_users.exposed
+        assert share.low > 0.9 > control.high
+        assert "120 users of the table were scored" in text
+        assert f"{round(share.low * 120)} to {round(share.high * 120)} of all users" in text
+
+    def test_lists_that_are_the_same_for_all(self, folder, tmp_path):
+        same = lambda train, histories, n: [train.items[:n]] * histories.n_users  # noqa: E731
+        _, result, page = self.make(folder, tmp_path, same)
+        assert result.audit["risks"]["highest"] is None
+        assert "not clearly above its control" in words_of(page)
+        assert "highest measured" not in page
+
+    def test_no_other_file_is_reported(self, folder, tmp_path):
+        (tmp_path / "x.json").write_text("[]")
+        for file in (tmp_path / "x.json", folder / "audit.json", folder / "ratings.csv"):
+            with raises("input.not-a-result"):
+                report(file, tmp_path / "r.html")
+        with raises("option.conflict"):
+            report(tmp_path / "x.json", tmp_path / "r.html", audit=folder / "audit.json")
+        found = audit_lists(folder / "ratings.csv", recommender="popular", shadows=8).to_dict()
+        (tmp_path / "x.json").write_text(json.dumps({**found, "risks": {"highest": "none"}}))
+        with raises("input.damaged"):
+            report(tmp_path / "x.json", tmp_path / "r.html")
+        assert not (tmp_path / "r.html").exists()

@@ -42,9 +42,8 @@ class Risk(Reportable):
     draws : int
         Number of draws of knowledge per user.
     membership, control : ndarray of float64, shape (n_users,), or None
-        AUC of the strongest adversary's membership inference by shadow releases, for each user:
-        releases with the user against those without; and the same with membership drawn at random.
-        nan for users who were not scored; None without shadow releases.
+        AUC of the strongest adversary with shadow releases, for each user: releases with the user
+        against those without; and with random membership. nan for users who were not scored.
     shadows : str
         The number of shadow releases and their method.
     ends : ndarray of float64, shape (2, n_users), or None

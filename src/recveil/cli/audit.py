@@ -162,6 +162,8 @@ def audit(
 ) -> None:
     """Attack a table as if it had been published without names.
 
+    For the lists or the model of a recommender: recveil audit-lists.
+
     Example: `recveil audit ratings.csv --html audit.html`
     """
     from recveil.auditing import audit
@@ -241,6 +243,8 @@ def _hand_out(
             explain_terms(terms_of(result))
         else:
             echo("--explain explains terms, adversaries and figures.")
+        if result.published is None:
+            echo("For lists or a model made from the table: recveil audit-lists.")
         for name, path in (("the page", html), (_RISK, risk)):
             if path is not None:
                 echo(f"Wrote {name} to {path}.")

@@ -10,6 +10,7 @@ import typer
 from recveil.release.method import Method, Option
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.report.terminal import echo
+from recveil.runtime.errors import RecveilError
 
 if TYPE_CHECKING:
     from recveil.attacks import Adversary
@@ -104,6 +105,11 @@ RENAMED = {
     "sample": {"people": "n-users"},
 }
 
+# Options that a reader may expect at another verb
+_OF_OTHERS = {
+    **{("audit", name): "audit-lists" for name in ("model", "lists", "nonmembers", "recommender")},
+    **{("audit-lists", name): "audit" for name in ("release", "attribute", "sensitive")},
+}
 _RENAMED_VALUES = {
     ("anonymize", "method"): {"words": "nominal"},
     ("anonymize", "protect"): {"labels": "mean"},
@@ -130,6 +136,11 @@ def rename_options(arguments: list[str]) -> list[str]:
         name, equals, value = argument.partition("=")
         if not name.startswith("--"):
             continue
+        if (other := _OF_OTHERS.get((verb, name[2:]))) is not None:
+            raise RecveilError(
+                f"{name}: not an option of recveil {verb}, but of recveil {other}; type that verb",
+                code="option.unsupported",
+            )
         option = RENAMED.get(verb, {}).get(name[2:], name[2:])
         if option != name[2:]:
             echo(f"{name} is now --{option}", err=True)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 def report(
     release: Annotated[
         Path,
-        typer.Argument(help="A release folder; it is not changed. Its private folder is read."),
+        typer.Argument(
+            help="A release folder; it is not changed. Its private folder is read. Or the JSON of "
+            "recveil audit-lists, alone."
+        ),
     ],
     output: Annotated[Path, typer.Argument(help="The HTML page to write, outside the folder.")],
     ratings: Annotated[

@@ -37,7 +37,7 @@ from recveil.attacks.membership.shadow_models import (
     shuffle_membership,
 )
 from recveil.attacks.statistics import FEWEST
-from recveil.evaluation.audited_recommender import AuditedRecommender
+from recveil.evaluation.audited_recommender import AuditedRecommender, digests_of, options_of
 from recveil.evaluation.rankers import (
     ItemCosine,
     Spectrum,
@@ -53,7 +53,6 @@ from recveil.io.columns.frames import frame_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.manifest import FileEntry
 from recveil.release.private_folder import digest_of
 from recveil.runtime.errors import RecveilError, describe_count, first_line_of, named_twice, quoted
 from recveil.runtime.progress import track
@@ -179,26 +178,6 @@ class ListsRequest:
                     f"{name} (--{name}) is {value}; expected at least 1", code="option.value"
                 )
 
-    def digests(self) -> dict[str, str]:
-        """Return the SHA-256 of each published file."""
-        names = ("lists", "model", "similar_before", "similar_after")
-        files = {name: getattr(self, name) for name in names}
-        return {
-            name: FileEntry.of(Path(file)).sha256
-            for name, file in files.items()
-            if isinstance(file, str | PathLike) and Path(file).is_file()
-        }
-
-    def repeated_by(self, recommender: str) -> dict[str, Any]:
-        """Return the options that repeat the audit, without files."""
-        if self.similar_before is not None:
-            return {"since": str(self.since), "known": self.known, "seed": self.seed}
-        options = {"shadows": self.shadows, "seed": self.seed}
-        if self.recommender is None:
-            return options
-        name = self.recommender if isinstance(self.recommender, str) else recommender
-        return {"recommender": name, "length": self.length, **options}
-
 
 def audit_lists(
     source: str | PathLike[str] | Ratings | Any,
@@ -297,8 +276,8 @@ def audit_lists(
         found,
         users=table.ratings.users,
         source=table.name,
-        digests={**digests, **request.digests()},
-        options=request.repeated_by(found.recommender),
+        digests={**digests, **digests_of(request)},
+        options=options_of(request, found.recommender),
     )
 
 

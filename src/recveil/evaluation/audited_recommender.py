@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from recveil.attacks.membership.shadow_models import OfUsers
 from recveil.attacks.statistics import Interval
 from recveil.auditing import Risk, Risks
 from recveil.auditing.three_risks import risks_of_recommender
+from recveil.release.manifest import FileEntry
 from recveil.runtime.reportable import WithPage
 from recveil.runtime.safe_repr import brief
 
@@ -35,11 +38,9 @@ class AuditedRecommender(WithPage):
     recommender : str
         The audited recommender, or the shadow recommender that is most like what was published.
     is_observed : bool
-        Whether what was published was attacked. Otherwise each shadow, made with the named
-        recommender from half of the users, was attacked with the others.
+        Whether what was published was attacked, or each shadow of the recommender with the others.
     n_users, n_items, n_targets, n_members : int
-        Users of all tables, their items, scored users, and scored members; 0 members if each
-        target is a member of half of the shadows.
+        Of all tables, scored, and scored members; 0 if targets are members of half of the shadows.
     length : int
         Most items of a list; 0 for a model.
     shadows : int
@@ -56,15 +57,10 @@ class AuditedRecommender(WithPage):
     order : {"rank", "score", ""}
         Whether the lists were read by rank, 1 first, or by score, the highest first.
     seed : int
-    users : ndarray
-        The ids of the users of the table.
-    targets : ndarray of int64
-        The positions of scored users: those of the table first, then nonmembers.
-    source : str
-    digests : dict
-        SHA-256 of both tables' ratings, and of the published files.
-    options : dict
-        Those that repeat the audit, without files.
+    users, targets : ndarray
+        Ids of the table's users, and positions of the scored ones: the table's, then nonmembers.
+    source, digests, options : str, dict and dict
+        The table's name, SHA-256 of all files and tables, and options that repeat the audit.
     """
 
     published: Literal["lists", "model", "similar items"]
@@ -135,3 +131,26 @@ class AuditedRecommender(WithPage):
     def strongest(self) -> Interval | None:
         """The AUC of `main`; None without membership inference."""
         return None if self.main is None else self.by_newcomers[self.main].inferred.auc
+
+
+def digests_of(request: Any) -> dict[str, str]:
+    """Return the SHA-256 of each published file."""
+    names = ("lists", "model", "similar_before", "similar_after")
+    files = {name: getattr(request, name) for name in names}
+    return {
+        name: FileEntry.of(Path(file)).sha256
+        for name, file in files.items()
+        if isinstance(file, str | PathLike) and Path(file).is_file()
+    }
+
+
+def options_of(request: Any, recommender: str) -> dict[str, Any]:
+    """Return the options that repeat the audit, without files."""
+    if request.similar_before is not None:
+        return {"since": str(request.since), "known": request.known, "seed": request.seed}
+    options = {"shadows": request.shadows, "seed": request.seed}
+    if request.recommender is None:
+        return options
+    is_name = isinstance(request.recommender, str)
+    name = request.recommender if is_name else f"MODULE:{recommender}"
+    return {"recommender": name, "length": request.length, **options}

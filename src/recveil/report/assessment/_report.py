@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from recveil.attacks import Interval
 from recveil.auditing import audit as audit_table
 from recveil.io.ingestion import REASONS
 from recveil.io.inputs import file_next_to_table
@@ -28,35 +27,27 @@ from recveil.release.manifest import (
     private_folder,
 )
 from recveil.release.manifest_reader import known_manifest
+from recveil.report.assessment._lines import (
+    MOST_FIGURES,
+    RISKS,
+    WORDS,
+    is_area,
+    reference_in,
+    value_of,
+)
+from recveil.report.assessment._recommender import read_recommender, render_recommender
 from recveil.report.audit.groups import MOST_EXPOSED
 from recveil.report.audit.page import page_environment
-from recveil.report.audit.risks import reference_of, reword
+from recveil.report.audit.risks import reword
 from recveil.report.document import parts_of
 from recveil.report.verification import describe_verdict
 from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, describe_count, first_sentence_of, listed, quoted
-from recveil.runtime.number_format import estimate, percent
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 from recveil.verification import verify
 
-RISKS = ("singling_out", "linkability", "inference")
-_WORDS = {
-    "singling_out": (
-        "Singling out",
-        "Can one user's record be isolated in what is published?",
-    ),
-    "linkability": (
-        "Linkability",
-        "Can what is known about a user be linked with their row, or with the data at all?",
-    ),
-    "inference": (
-        "Inference",
-        "Can something unknown about a user be deduced, beyond what holds for a stranger?",
-    ),
-}
-# Figures of each risk, the strongest first
-_MOST_FIGURES = 4
 _MOST_REMAINING = 9
 _MOST_LETTERS = 200
 # What cards of differential privacy state is true of releases with an epsilon alone.
@@ -103,7 +94,7 @@ def _(found: Assessment) -> Mapping[str, object]:
     names = ("risks", "risks_before")
     return {
         "output": str(found.output),
-        **{name: found.audit[name] for name in names},
+        **{name: found.audit[name] for name in names if name in found.audit},
         "verification": found.verification,
     }
 
@@ -126,7 +117,8 @@ def report(
     Parameters
     ----------
     release : path
-        The published folder; its private folder is the ground truth of the attacks.
+        The published folder; its private folder is the ground truth of the attacks. Or the JSON of
+        `audit_lists`, for lists or a model.
     output : path
         The HTML file to write, of at most four printed pages. It is private.
     ratings : path or data frame, optional
@@ -150,7 +142,14 @@ def report(
     """
     require_path("a release folder", release=release)
     require_path("a file", output=output)
-    if (ratings is None) == (audit is None):
+    is_recommender = Path(release).is_file()
+    if is_recommender and (ratings is not None or audit is not None):
+        raise RecveilError(
+            f"{quoted(Path(release).name, 60)} is a file: the JSON of recveil audit-lists has all "
+            f"figures; leave out ratings (--ratings) and audit (--audit)",
+            code="option.conflict",
+        )
+    if not is_recommender and (ratings is None) == (audit is None):
         raise RecveilError(
             "ratings (--ratings), audit (--audit): expected one of them, the table behind the "
             "release or the JSON of its audit",
@@ -172,7 +171,22 @@ def report(
                 code="output.place",
             )
         reject_replacing(output, force=force)
-    folder = Path(release).resolve()
+    if is_recommender:
+        measured = read_recommender(Path(release))
+        page = render_recommender(measured, Path(release), signature._asdict())
+        write_atomically(output, lambda staged: staged.write_text(page, "utf-8", "replace"))
+        return Assessment(output, {}, measured)
+    return _report_release(Path(release).resolve(), output, ratings, audit, signature, reading)
+
+
+def _report_release(
+    folder: Path,
+    output: str | PathLike[str],
+    ratings: Any,
+    audit: str | PathLike[str] | None,
+    signature: Signature,
+    reading: ReadingOptions,
+) -> Assessment:
     manifest = known_manifest(folder)
     names = _attributes_of(manifest, folder.name, ratings, users)
     verdict = verify(folder)
@@ -374,13 +388,13 @@ def _before(line: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
         return "not measured"
     names = {line["name"], before["name"]} - {None}
     is_same = len(names) == 1 or any(names <= measure for measure in _MEASURES)
-    return _value(before) if is_same else ""
+    return value_of(before) if is_same else ""
 
 
 def _line(audit: Mapping[str, Any], risk: str, manifest: Manifest) -> dict[str, Any]:
     scale = manifest.scale
     line, before = audit["risks"][risk], audit.get("risks_before", {}).get(risk)
-    title, question = _WORDS[risk]
+    title, question = WORDS[risk]
     sentence = line["sentence"].split(": ", 1)[1]
     figures = [] if line["rate"] is None else line["figures"]
     names = list(dict.fromkeys(each["name"] for each in figures))
@@ -391,8 +405,8 @@ def _line(audit: Mapping[str, Any], risk: str, manifest: Manifest) -> dict[str, 
         "sentence": sentence[:1].upper() + sentence[1:],
         "is_highest": audit["risks"]["highest"] == title.lower(),
         "before": _before(line, before),
-        "now": _value(line) if line["rate"] else "not measured",
-        "reference": _reference(line) if line["rate"] else "–",
+        "now": value_of(line) if line["rate"] else "not measured",
+        "reference": reference_in(line) if line["rate"] else "–",
         "bound": _bound(line, manifest.claim),
         "evidence": [
             (
@@ -400,35 +414,18 @@ def _line(audit: Mapping[str, Any], risk: str, manifest: Manifest) -> dict[str, 
                     reword(text, is_unary=scale.unary, is_nominal=not scale.ordered)
                     for text in (name, each["adversary"] or "the release alone")
                 ),
-                *(_value(each), f"{each['rate']['trials']:,}", _reference(each)),
+                *(value_of(each), f"{each['rate']['trials']:,}", reference_in(each)),
             )
-            for name, each in list(first.items())[:_MOST_FIGURES]
+            for name, each in list(first.items())[:MOST_FIGURES]
         ],
     }
-
-
-def _is_area(figure: Mapping[str, Any]) -> bool:
-    return bool(figure["is_area"])
-
-
-def _value(figure: Mapping[str, Any]) -> str:
-    value = Interval(**figure["rate"])
-    is_area = _is_area(figure)
-    return "AUC " * is_area + estimate(value, 2 if is_area else None, counts_few=True)
-
-
-def _reference(figure: Mapping[str, Any]) -> str:
-    control = figure["control"]
-    measured = None if not control or control["rate"] is None else Interval(**control)
-    digits = 2 if _is_area(figure) else None
-    return reference_of(figure["name"], figure["baseline"], measured, digits=digits)[0]
 
 
 def _bound(figure: Mapping[str, Any], claim: Claim) -> str:
     if figure["bound"] is None:
         is_differential = claim.about.is_differential
         return "see the promise below" if is_differential else "no guarantee"
-    return f"AUC {figure['bound']:.2f}" if _is_area(figure) else percent(figure["bound"])
+    return f"AUC {figure['bound']:.2f}" if is_area(figure) else percent(figure["bound"])
 
 
 def _remaining(audit: Mapping[str, Any], unpromised: list[str]) -> Iterator[str]:

@@ -37,7 +37,6 @@ PUBLISHED = {
 
 @parts_of.register
 def _(audited: AuditedRecommender) -> Mapping[str, object]:
-    """Put the risks first, and leave out who was scored."""
     named = {
         name: part for name, part in fields_of(audited).items() if name not in ("users", "targets")
     }
@@ -77,7 +76,6 @@ def _(audited: AuditedRecommender) -> dict[str, object]:
 
 @tables.register
 def _(audited: AuditedRecommender) -> list[Grid]:
-    """Return the figures of all attacks."""
     if audited.new_items is not None:
         return [_new_items(audited.new_items)]
     attacks = list(audited.by_newcomers.values())

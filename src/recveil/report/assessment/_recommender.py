@@ -1,0 +1,126 @@
+"""The report of lists or a model for a data protection impact assessment."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from recveil.attacks import Interval
+from recveil.release.manifest import FileEntry
+from recveil.report.assessment._lines import (
+    MOST_FIGURES,
+    RISKS,
+    WORDS,
+    reference_in,
+    value_of,
+)
+from recveil.report.audit.page import page_environment
+from recveil.report.evaluation.recommender import PUBLISHED
+from recveil.runtime.devices import read_whole
+from recveil.runtime.errors import RecveilError, describe_count, quoted
+from recveil.runtime.number_format import estimate
+
+_FILES = {
+    "lists": ("lists", "nonmembers"),
+    "model": ("model", "nonmembers"),
+    "similar items": ("similar_before", "similar_after"),
+}
+_PARTS = {"risks", "published", "digests", "options", "notes", "n_table", "headline", "is_observed"}
+
+
+def read_recommender(file: Path) -> Mapping[str, Any]:
+    """Read the JSON of an audit of lists or a model."""
+    try:
+        found = json.loads(read_whole(file))
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict) or not found.keys() >= _PARTS:
+        raise RecveilError(
+            f"{quoted(file.name, 60)}: expected a release folder, or the JSON of recveil "
+            f"audit-lists; name one of them",
+            code="input.not-a-result",
+        )
+    return found
+
+
+def render_recommender(audit: Mapping[str, Any], file: Path, signature: Mapping[str, str]) -> str:
+    """Return the page; a JSON that was changed by hand is rejected."""
+    template = page_environment().get_template("assessment/recommender.html.jinja")
+    try:
+        return template.render(
+            audit=audit,
+            what=PUBLISHED[audit["published"]],
+            lines=[_line(audit, risk) for risk in RISKS],
+            remaining=list(_remaining(audit)),
+            affected=list(_affected(audit)),
+            command=_command_of(audit),
+            json_sha256=FileEntry.of(file).sha256,
+            signature=signature,
+            version=version("recveil"),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise RecveilError(
+            f"{quoted(file.name, 60)} is not as it was written; audit the lists or the model again",
+            code="input.damaged",
+        ) from None
+
+
+def _line(audit: Mapping[str, Any], risk: str) -> dict[str, Any]:
+    line, (title, question) = audit["risks"][risk], WORDS[risk]
+    sentence = line["sentence"].split(": ", 1)[1]
+    figures = [] if line["rate"] is None else line["figures"]
+    return {
+        "title": title,
+        "question": question,
+        "sentence": sentence[:1].upper() + sentence[1:],
+        "is_highest": audit["risks"]["highest"] == title.lower(),
+        "now": value_of(line) if line["rate"] else "not measured",
+        "reference": reference_in(line) if line["rate"] else "–",
+        "evidence": [
+            (each["name"], each["adversary"], value_of(each), reference_in(each))
+            for each in figures[:MOST_FIGURES]
+        ],
+    }
+
+
+def _remaining(audit: Mapping[str, Any]) -> Iterator[str]:
+    unmeasured = [WORDS[risk][0] for risk in RISKS if audit["risks"][risk]["rate"] is None]
+    if unmeasured:
+        names = " and ".join(unmeasured).capitalize()
+        yield f"{names}: not measured, which is no evidence of safety."
+    if not audit["is_observed"]:
+        yield (
+            "No published list was attacked: the figures are of the same recommender, trained on "
+            "halves of the users. One of all users was not measured."
+        )
+    yield from audit["notes"]
+    yield "For a guarantee, train on a release with an epsilon."
+
+
+def _affected(audit: Mapping[str, Any]) -> Iterator[str]:
+    users = describe_count(audit["n_table"], "user")
+    yield f"The table has {users}; all of them are data subjects."
+    if (exposed := audit["exposed"]) is None:
+        yield f"{describe_count(audit['n_targets'], 'user')} could be attacked."
+        return
+    share, control = (Interval(**exposed[name]) for name in ("share", "control"))
+    low, high = (round(end * audit["n_table"]) for end in (share.low, share.high))
+    yield (
+        f"{describe_count(exposed['users'], 'user')} of the table were scored: {estimate(share)} "
+        f"are recognized in nearly every pair of shadows (AUC of at least {exposed['least_auc']}); "
+        f"by chance, {estimate(control)} would be. That is {low:,} to {high:,} of all "
+        f"users of the table."
+    )
+
+
+def _command_of(audit: Mapping[str, Any]) -> str:
+    """Return the command that repeats the audit, with a word for each file."""
+    words = ["recveil", "audit-lists", "RATINGS"]
+    if "recommender" not in audit["options"]:
+        for name in _FILES[audit["published"]]:
+            words += [f"--{name.replace('_', '-')}", name.upper()]
+    for name, value in audit["options"].items():
+        words += [f"--{name}", str(value)]
+    return shlex.join(words)
