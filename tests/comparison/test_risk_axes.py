@@ -22,6 +22,7 @@ from recveil.report.comparison.text import (
     describe_advice,
     describe_answer,
     describe_baseline,
+    describe_risk,
     risk_warnings,
 )
 
@@ -246,6 +247,9 @@ class TestAttributes:
         assert axis.of(row) == 0.06
         assert (axis.highest(row), row.attribute_added_by) == (pytest.approx(0.08), "gender")
         assert row.attribute_added_baseline == -0.01
+        # It is no share of an AUC, which has no percent.
+        text = describe_risk(row, axis)
+        assert text.startswith("0.060 AUC added to attribute inference by “gender” (0.050–0.080)")
 
     def test_without_declared_attributes_it_is_refused(self, tmp_path):
         with raises("option.required"):

@@ -135,7 +135,7 @@ ATTRIBUTE = Axis(
     "attribute",
     "attribute_added",
     "AUC added to attribute inference",
-    "added to attributes",
+    "AUC added to attributes",
     "a random row",
     is_search=False,
     ladder=(0.2, 0.1, 0.05, 0.02, 0.01),

@@ -391,6 +391,12 @@ def _before(line: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
     return value_of(before) if is_same else ""
 
 
+def _largest(risks: Mapping[str, Any]) -> str | None:
+    """Return the risk with the largest excess, although none is above its control."""
+    measured = [risk for risk in RISKS if risks[risk]["rate"] is not None]
+    return max(measured, key=lambda risk: risks[risk]["excess"], default=None)
+
+
 def _line(audit: Mapping[str, Any], risk: str, manifest: Manifest) -> dict[str, Any]:
     scale = manifest.scale
     line, before = audit["risks"][risk], audit.get("risks_before", {}).get(risk)
@@ -404,6 +410,7 @@ def _line(audit: Mapping[str, Any], risk: str, manifest: Manifest) -> dict[str, 
         "question": question,
         "sentence": sentence[:1].upper() + sentence[1:],
         "is_highest": audit["risks"]["highest"] == title.lower(),
+        "is_largest": audit["risks"]["highest"] is None and _largest(audit["risks"]) == risk,
         "before": _before(line, before),
         "now": value_of(line) if line["rate"] else "not measured",
         "reference": reference_in(line) if line["rate"] else "–",
@@ -434,6 +441,12 @@ def _remaining(audit: Mapping[str, Any], unpromised: list[str]) -> Iterator[str]
     found = [*audit.get("dangers", []), *release["warnings"]]
     found += [_OF_SEVERAL.get(text, text) for text in map(first_sentence_of, unpromised)]
     yield from list(dict.fromkeys(found))[:_MOST_REMAINING]
+
+
+def _about(rate: Mapping[str, Any], n_users: int) -> str:
+    """Return how many users a rate is, with its interval."""
+    number, low, high = (round(rate[end] * n_users) for end in ("rate", "low", "high"))
+    return f"{number:,} ({low:,} to {high:,})"
 
 
 def _members(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -473,7 +486,7 @@ def _affected(
     if line is None:
         yield "No row belongs to a user; what many users share is revealed about all of them."
     else:
-        raw = f" ({round(before['rate'] * n_users):,} with names removed alone)" if before else ""
+        raw = f"; {_about(before, n_users)} with names removed alone" if before else ""
         yield (
             f"{round(line['rate'] * line['trials']):,} of the {line['trials']:,} users in both "
             f"releases are alone in both their classes: who knows these singles them out{raw}."

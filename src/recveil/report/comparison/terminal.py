@@ -26,6 +26,7 @@ from recveil.report.comparison.text import (
     describe_popularity,
     describe_rest,
     format_ends,
+    format_risk,
     format_share,
     format_share_ends,
     headline_choice,
@@ -286,7 +287,7 @@ def _risk(row: Row, axis: Axis, verb: str) -> str:
     rate = axis.of(row)
     if rate is None:
         return f"[dim]not {verb}[/]"
-    return f"{percent(rate)}\n[dim]({format_ends(row, axis)})[/]"
+    return f"{format_risk(rate, axis)}\n[dim]({format_ends(row, axis)})[/]"
 
 
 def _utility(row: Row, name: str) -> str:

@@ -10,6 +10,7 @@ from recveil.attacks import Interval
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing.release_attacks import COVERAGE
 from recveil.comparison.choice import (
+    ATTRIBUTE,
     FAR_AUC,
     REIDENTIFICATION,
     Axis,
@@ -271,12 +272,24 @@ def describe_rate(row: Row, axis: Axis) -> str:
     >>> describe_rate(row, REIDENTIFICATION)
     '10% of users re-identified'
     """
-    return f"{percent(axis.of(row))} of {axis.label}"
+    return amount_of(axis.of(row), axis)
+
+
+def format_risk(value: float | None, axis: Axis) -> str:
+    """Format a risk: a share, or a difference of AUC, which is no share of anything."""
+    is_area = axis.name == ATTRIBUTE.name and value is not None
+    return f"{value:.3f}" if is_area else percent(value)
+
+
+def amount_of(value: float | None, axis: Axis) -> str:
+    """Format a risk with its unit."""
+    return f"{format_risk(value, axis)}{' of' * (axis.name != ATTRIBUTE.name)} {axis.label}"
 
 
 def format_ends(row: Row, axis: Axis) -> str:
     """Format the interval of a risk."""
-    return format_bounds(getattr(row, axis.low), getattr(row, axis.high))
+    digits = (3,) if axis.name == ATTRIBUTE.name else ()
+    return format_bounds(getattr(row, axis.low), getattr(row, axis.high), *digits)
 
 
 def describe_risk(row: Row, axis: Axis) -> str:
@@ -300,7 +313,7 @@ def describe_baseline(row: Row, axis: Axis) -> str:
     if None in (baseline, rate, low) or low > baseline:
         return ""
     how = "below" if high < baseline else "not significantly above"
-    text = f", {how} the baseline ({axis.baseline_label}: {percent(baseline)})"
+    text = f", {how} the baseline ({axis.baseline_label}: {format_risk(baseline, axis)})"
     second = _describe_second(row, axis)
     if not second and axis.name not in _WEAK:
         return f"{text}, so this attack infers nothing beyond the baseline"
@@ -609,7 +622,7 @@ def describe_question(choice: Choice) -> str:
     """Describe the limits, as the beginning of a sentence."""
     parts = []
     if choice.max_risk is not None:
-        parts.append(f"at most {percent(choice.max_risk)} of {choice.axis.label}")
+        parts.append(f"at most {amount_of(choice.max_risk, choice.axis)}")
     if choice.min_k is not None:
         parts.append(f"at least {choice.min_k} users per row")
     return f"With {' and '.join(parts)}" if parts else "Without a limit"

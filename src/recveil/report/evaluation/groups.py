@@ -24,7 +24,7 @@ _HIGHEST = {
     TASTE: "items with up to {:,.0f} raters on average",
     POPULARITY: "up to {:,.0f} raters",
 }
-_GAP_HEAD = ("division", "of", "worst, best", "gap", "raw's gap", "adds")
+_GAP_HEAD = ("division", "of", "worst, best", "worse than best by", "from raw", "release adds")
 _HEAD = ("users", "nDCG raw", "release", "retained", "RMSE raw", "release")
 # Without the columns of RMSE, which implicit feedback and nominal labels do not have.
 _OF_LISTS = 5
