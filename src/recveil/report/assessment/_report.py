@@ -143,10 +143,10 @@ def report(
     require_path("a release folder", release=release)
     require_path("a file", output=output)
     is_recommender = Path(release).is_file()
-    if is_recommender and (ratings is not None or audit is not None):
+    if is_recommender and any(given is not None for given in (ratings, audit, users)):
         raise RecveilError(
             f"{quoted(Path(release).name, 60)} is a file: the JSON of recveil audit-lists has all "
-            f"figures; leave out ratings (--ratings) and audit (--audit)",
+            f"figures; leave out ratings (--ratings), audit (--audit) and users (--users)",
             code="option.conflict",
         )
     if not is_recommender and (ratings is None) == (audit is None):
@@ -176,7 +176,9 @@ def report(
         page = render_recommender(measured, Path(release), signature._asdict())
         write_atomically(output, lambda staged: staged.write_text(page, "utf-8", "replace"))
         return Assessment(output, {}, measured)
-    return _report_release(Path(release).resolve(), output, ratings, audit, signature, reading)
+    return _report_release(
+        Path(release).resolve(), output, ratings, audit, users, signature, reading
+    )
 
 
 def _report_release(
@@ -184,6 +186,7 @@ def _report_release(
     output: str | PathLike[str],
     ratings: Any,
     audit: str | PathLike[str] | None,
+    users: str | PathLike[str] | None,
     signature: Signature,
     reading: ReadingOptions,
 ) -> Assessment:
