@@ -303,11 +303,9 @@ def _follow_links(weighing: Weighing, user: int, space: Desk) -> None:
 
 @compiled()
 def _propagate(weighing: Weighing, user: int, space: Desk) -> None:
-    """Give users without a direct relation to the user the trust that others have in them.
-
-    Eq. 5 for one path; over several paths, the mean with the same weights. A second step goes by
-    way of all whom the first one reached.
-    """
+    """Give users without a direct relation to the user the trust that others have in them."""
+    # Eq. 5 for one path; over several paths, the mean with the same weights. A second step goes by
+    # way of all whom the first one reached.
     indptr = weighing.link_indptr
     first, end = indptr[user], indptr[user + 1]
     friends, codes = weighing.link_users[first:end], weighing.link_codes[first:end]
@@ -539,11 +537,9 @@ def _walk(
     space: Desk,
     cell_space: _Board,
 ) -> bool:
-    """Ask the others, the nearest first, about all cells at once; return whether that is all.
-
-    Items that many have rated have all their neighbours soon. For the others it is shorter to go
-    through their raters: once the walk was as long as that would be, it ends.
-    """
+    """Ask the others, the nearest first, about all cells at once; return whether that is all."""
+    # Items that many have rated have all their neighbours soon. For the others it is shorter to go
+    # through their raters: once the walk was as long as that would be, it ends.
     starts, room, weighted = weighing.starts, cell_space.room, cell_space.weighted
     left = 0
     for item in cells:

@@ -63,28 +63,28 @@ def alone(file: Path, target: Path) -> Iterator[None]:
     if sys.platform == "win32":  # no such locks
         yield
         return
-    held = ExitStack()
+    stack = ExitStack()
 
     def release() -> None:
-        held.close()
+        stack.close()
         _remove_unless_locked(file)
 
     try:
-        _take(file, target, held)
+        _take(file, target, stack)
         yield
     finally:
         in_spite_of_signals(release)
 
 
-def _take(file: Path, target: Path, held: ExitStack) -> None:
+def _take(file: Path, target: Path, stack: ExitStack) -> None:
     """Lock the file at a path; its former holder may have removed it."""
     end = time.monotonic() + _PATIENCE
     while True:
         # Recorded before it is locked, so that it is closed whenever an interrupt comes.
-        opened = held.enter_context(_opened(file, target))
+        opened = stack.enter_context(_opened(file, target))
         if lock(opened.fileno(), wait=False) is not False and _is_placed_at(opened, file):
             return
-        held.close()
+        stack.close()
         if time.monotonic() > end:
             raise RecveilError(
                 f"{target}: another run is writing there; wait until it has ended, or choose "

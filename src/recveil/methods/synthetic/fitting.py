@@ -184,10 +184,8 @@ def _above_noise(values: Numbers, vectors: Numbers, edge: float) -> Directions:
 def _with_features(
     targets: FitTargets, features: NDArray[np.bool_], found: Directions, most: int
 ) -> Directions:
-    """Add directions that are linear in F features, where noise has the edge of F items.
-
-    A user's vector is about proportional to popularity, so features are multiplied by it.
-    """
+    """Add directions that are linear in F features, where noise has the edge of F items."""
+    # A user's vector is about proportional to popularity, so features are multiplied by it.
     span = _with_ones(features) * np.maximum(targets.popularity, 0)[:, None]
     span, lengths, _ = linalg.svd(span, full_matrices=False)
     span = span[:, lengths > lengths[0] * _DEPENDENT]

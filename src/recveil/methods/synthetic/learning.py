@@ -280,10 +280,8 @@ def item_means(measured: NoisySums) -> Numbers:
 def _usual(
     off: Numbers, unsure: Numbers, popularity: Numbers, features: NDArray[np.bool_] | None = None
 ) -> tuple[Numbers, float]:
-    """Return the prior mean by popularity and the variance about it, by the method of moments.
-
-    Coefficients of features have a normal prior, with a quarter of that variance.
-    """
+    """Return the prior mean by popularity and the variance about it, by the method of moments."""
+    # Coefficients of features have a normal prior, with a quarter of that variance.
     columns = np.empty((popularity.size, 0)) if features is None else features
     line = np.column_stack([np.ones(popularity.size), np.log(popularity), columns])
     prior = 2 * np.eye(line.shape[1])[2:]

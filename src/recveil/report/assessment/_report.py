@@ -143,7 +143,7 @@ def report(
     require_path("a release folder", release=release)
     require_path("a file", output=output)
     is_recommender = Path(release).is_file()
-    if is_recommender and any(given is not None for given in (ratings, audit, users)):
+    if is_recommender and any(value is not None for value in (ratings, audit, users)):
         raise RecveilError(
             f"{quoted(Path(release).name, 60)} is a file: the JSON of recveil audit-lists has all "
             f"figures; leave out ratings (--ratings), audit (--audit) and users (--users)",
