@@ -279,6 +279,14 @@ def test_the_run_reports_what_stays_out_and_what_is_published(users, tmp_path):
     assert list(made.verification.attributes) == ["gender", "age_group", "plan"]
 
 
+def test_a_word_that_may_mean_missing_is_reported(tmp_path):
+    rows = attributes_of(RATINGS.users.tolist())
+    rows = {user: ("N/A" if row[0] == "M" else "F", *row[1:]) for user, row in rows.items()}
+    users = written(tmp_path / "u.csv", rows)
+    made = anonymize(RATINGS, tmp_path / "out", k=5, users=users, attribute=["gender"])
+    assert "'N/A' counts as a value" in made.reading.notes[-1]
+
+
 def test_dates_and_attributes_together(tmp_path, users):
     days = np.arange(RATINGS.n_ratings) % 700 + 10_000
     dated = rv.Ratings(
@@ -573,7 +581,7 @@ class TestBadAttributes:
         reject(
             "column.type",
             "'age_group'",
-            "bin it first",
+            "have digits",
             change=lambda user, row: (row[0], (7 * user + 3) % 40, row[2]),
             attribute=["gender", "age_group"],
         )
@@ -583,17 +591,18 @@ class TestBadAttributes:
             "column.type",
             "'gender'",
             "bin it first",
-            change=lambda user, row: (f"{row[0]}{(7 * user + 3) % 50}", *row[1:]),
+            change=lambda user, row: ("abcde"[user % 5] + "klmnopqrst"[user % 10], *row[1:]),
         )
 
     @pytest.mark.parametrize("text", ["{} years", "x{}"])
     @pytest.mark.parametrize("role", ["attribute", "sensitive_attribute"])
     def test_numbers_among_texts(self, reject, text, role):
         def change(user, row):
-            return (text.format((7 * user + 3) % 23) if user % 9 else "none", *row[1:])
+            return (text.format((7 * user + 3) % 37) if user % 9 else "none", *row[1:])
 
         options = {"attribute": None, role: ["gender"] if role == "attribute" else "gender"}
-        reject("column.type", "'gender'", "with digits", change=change, **options)
+        named = f"--{role.replace('_', '-')}) 'gender'"
+        reject("column.type", named, "have digits", change=change, **options)
 
     def test_values_of_fewer_users_than_a_cluster(self, reject):
         """12 values of 10 users each: all are shared by 5, and none by 20."""

@@ -43,6 +43,8 @@ _NUMBER = re.compile(r"(?<!\d)\d{1,100}(?!\d)")
 # Numbers that are ids by a smaller chance are ids.
 _MOST_CHANCE = 1e-3
 _WORD = re.compile(r"[^\W_]+")
+# Values that often stand for a missing one; `none` and `other` are answers.
+_LIKE_MISSING = {"", "-", "?", "na", "n/a", "nan", "null", "unknown", "missing"}
 # Published values of a column, at least, as a share of the known ones.
 _LEAST_PUBLISHED = 0.5
 
@@ -98,11 +100,12 @@ class DeclaredAttributes(NamedTuple):
             if n_lost <= (1 - _LEAST_PUBLISHED) * n_known:
                 continue
             remedy = "cut it into coarser values, name it before the others"
+            what = _named(name, self.about.sensitive)
             if name == self.about.sensitive:
                 remedy = "take a column of more values of similar frequency"
                 remedy = "lower attribute_l (--attribute-l), " * (self.about.l > 2) + remedy
             raise RecveilError(
-                f'attribute (--attribute) {quoted(name, 40)}: "{SUPPRESSED}" would replace '
+                f'{what}: "{SUPPRESSED}" would replace '
                 f"{percent(n_lost / n_known)} of its values; expected at most "
                 f"{percent(1 - _LEAST_PUBLISHED)}; {remedy}, or leave it out",
                 code="attribute.values",
@@ -274,12 +277,12 @@ def read_published_users(
     found = columns_with_users(every_user.tolist(), columns) or _with_names(every_user, columns)
     if found := found or _with_numbers(every_user, ratings.users, columns):
         raise RecveilError(
-            f"attribute (--attribute) {quoted(found[0], 40)}: contains ids of users; expected an "
-            f"attribute that many users share; drop it",
+            f"{_named(found[0], sensitive)}: contains ids of users; expected an attribute that "
+            f"many users share; drop it",
             code="id.personal",
         )
     for name, texts in columns.items():
-        _check_texts(name, texts, k if name == sensitive else least)
+        _check_texts(_named(name, sensitive), texts, k if name == sensitive else least)
     attributes = DeclaredAttributes(ratings.users, columns, about, k)
     codes = attributes.sensitive_codes()
     if sensitive is not None and codes is not None and codes.max() + 1 < about.l:
@@ -293,6 +296,9 @@ def read_published_users(
     left = f" Not declared, and so left out: {listed(others, 80)}." if others else ""
     has_unknown = any(SUPPRESSED in texts for texts in columns.values())
     unknown = ' Missing values are published as "*".' if has_unknown else ""
+    values = {text for texts in columns.values() for text in texts}
+    if like_missing := sorted(text for text in values if text.casefold() in _LIKE_MISSING):
+        unknown += f" {listed(like_missing, 60)} counts as a value; leave missing cells empty."
     note = f"User attributes: {', '.join(names)} are published in users.csv.{unknown}{left}"
     return attributes, note
 
@@ -321,27 +327,30 @@ def check_declared(
     for name in names:
         if not (is_item_column(name) and is_attribute(name)):
             raise RecveilError(
-                f"attribute (--attribute) {quoted(name, 40)}: expected a name of 1 to 40 "
-                f"characters that begins with a letter or digit, without quotes, and not that of "
-                f"ids or ratings; rename it",
+                f"{_named(name, sensitive)}: expected a name of 1 to 40 characters that begins "
+                f"with a letter or digit, without quotes, not that of ids or ratings; rename it",
                 code="column.type",
             )
     return names
 
 
-def _check_texts(name: str, texts: list[str], least: int) -> None:
+def _named(name: str, sensitive: str | None) -> str:
+    option = "sensitive_attribute (--sensitive-attribute)"
+    return f"{option if name == sensitive else 'attribute (--attribute)'} {quoted(name, 40)}"
+
+
+def _check_texts(what: str, texts: list[str], least: int) -> None:
     """Reject texts that cannot be published, and columns whose values few users share."""
     if bad := [text for text in texts if not is_cell(text)]:
         raise RecveilError(
-            f"attribute (--attribute) {quoted(name, 40)}: {quoted(bad[0], 40)} has a line break or "
-            f"another character that is not shown, or over {LONGEST_CELL} characters; shorten it",
+            f"{what}: {quoted(bad[0], 40)} has a line break or another character that is not "
+            f"shown, or over {LONGEST_CELL} characters; shorten it",
             code="id.line-break",
         )
     counts = Counter(text for text in texts if text != SUPPRESSED)
     if not counts:
         raise RecveilError(
-            f"attribute (--attribute) {quoted(name, 40)}: no user of the ratings has a value; drop "
-            f"it",
+            f"{what}: no user of the ratings has a value; drop it",
             code="input.empty",
         )
     alike: dict[str, list[str]] = {}
@@ -350,17 +359,21 @@ def _check_texts(name: str, texts: list[str], least: int) -> None:
         alike.setdefault(folded, []).append(text)
     if several := [texts for texts in alike.values() if len(texts) > 1]:
         raise RecveilError(
-            f"attribute (--attribute) {quoted(name, 40)}: {listed(sorted(several[0]), 80)} may be "
-            f"one value, which would count as different ones; write it in one way",
+            f"{what}: {listed(sorted(several[0]), 80)} may be one value, which would count as "
+            f"different ones; write it in one way",
             code="attribute.values",
         )
-    n_rare = sum(n for n in counts.values() if n < least)
     n_numbers = sum(_NUMBER.search(text) is not None for text in counts)
-    if n_numbers > MOST_NUMBERS or 2 * n_rare > counts.total():
+    if n_numbers > MOST_NUMBERS:
         raise RecveilError(
-            f"attribute (--attribute) {quoted(name, 40)}: {len(counts):,} different values, which "
-            f"few users share; expected at most {MOST_NUMBERS} with digits, and values that most "
-            f"users share with {least - 1} others; bin it first",
+            f"{what}: {n_numbers:,} different values have digits; expected at most {MOST_NUMBERS}, "
+            f"as more may be measurements or ids; bin it, or write codes as words",
+            code="column.type",
+        )
+    if 2 * sum(n for n in counts.values() if n < least) > counts.total():
+        raise RecveilError(
+            f"{what}: {len(counts):,} different values, which few users share; expected values "
+            f"that most users share with {least - 1} others; bin it first",
             code="column.type",
         )
 

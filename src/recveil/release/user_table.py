@@ -14,7 +14,7 @@ from recveil.runtime.safe_repr import brief
 # A value that is not published.
 SUPPRESSED = "*"
 # A numeric column with more distinct values has to be cut into ranges first.
-MOST_NUMBERS = 20
+MOST_NUMBERS = 30
 # The format of releases with attributes; others are written in earlier ones.
 ATTRIBUTE_FORMAT = 11
 LONGEST_CELL = 100
