@@ -1,12 +1,14 @@
 """Compile kernels ahead, so that verbs need not at their first call on a machine."""
 
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesi
 from recveil.predict import FunkSVD, TrustKNN, UserKNN
 from recveil.ratings import Ratings
 from recveil.runtime.compiled import count_bits, is_kept
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.progress import track
 from recveil.verification import verify
 
@@ -31,6 +33,7 @@ def precompile() -> float:
 
     Raises a `RecveilError` if numba has no folder to keep them in, code ``machine.kernels``.
     """
+    _check_named_folder()
     if not is_kept(count_bits):
         raise RecveilError(
             "compiled kernels: this user may write neither to the folder of recveil nor to a cache "
@@ -38,16 +41,43 @@ def precompile() -> float:
             code="machine.kernels",
         )
     start = time.monotonic()
+    running: list[subprocess.Popen[bytes]] = []
     with ThreadPoolExecutor(2) as pool:
-        list(track(pool.map(_run, _WORK), "Compiling, once on this machine", len(_WORK)))
+        done = pool.map(partial(_run, running), _WORK)
+        try:
+            list(track(done, "Compiling, once on this machine", len(_WORK)))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in running:
+                process.kill()
+            raise
     return time.monotonic() - start
 
 
-def _run(part: str) -> None:
+def _check_named_folder() -> None:
+    """Raise for a folder of NUMBA_CACHE_DIR in place of which numba would take another."""
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
+        try:
+            Path(named).mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=named):
+                pass
+        except OSError as error:
+            raise RecveilError(
+                f"NUMBA_CACHE_DIR {quoted(named, 80)}: expected a folder for compiled kernels, got "
+                f"{error.strerror or error}; name one that only this user can write to",
+                code="machine.kernels",
+            ) from None
+
+
+def _run(running: "list[subprocess.Popen[bytes]]", part: str) -> None:
     command = [sys.executable, "-m", "recveil.precompilation", part]
-    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603  # our own
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2][:150]
+    with subprocess.Popen(  # noqa: S603  # our own
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        running.append(process)
+        _, problem = process.communicate()
+    if process.returncode:
+        reason = problem.decode(errors="replace").strip().rpartition("\n")[2][:150]
         raise RecveilError(f"compiling for {part} failed: {reason}", code="machine.killed")
 
 

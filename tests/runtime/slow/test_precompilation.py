@@ -1,8 +1,10 @@
 """After `recveil precompile`, no verb compiles; without it, its progress says that it does."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -10,6 +12,7 @@ from recveil import RecveilError
 from recveil.datasets import generate
 from recveil.precompilation import precompile
 from recveil.runtime import compiled
+from shared.cli_endings import hear_signals
 
 VERBS = [
     "inspect ratings.csv",
@@ -27,6 +30,7 @@ VERBS = [
 # Prints what numba compiles, and the parts of the progress.
 PROGRAM = """
 import sys
+import time
 from numba.core.event import Listener, register
 import recveil.runtime.compiled
 from recveil.cli.entry import make_app
@@ -80,3 +84,30 @@ def test_a_part_that_fails_is_named(monkeypatch):
     with pytest.raises(RecveilError) as caught:
         precompile()
     assert caught.value.code == "machine.killed"
+
+
+def test_a_folder_for_kernels_that_cannot_be_made_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "kernels"))
+    with pytest.raises(RecveilError, match="NUMBA_CACHE_DIR") as caught:
+        precompile()
+    assert caught.value.code == "machine.kernels"
+
+
+def test_an_interrupt_ends_the_parts_at_once(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "recveil", "precompile"]
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=hear_signals,
+    )
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, b"Interrupted" in err) == (130, True)
+    assert time.monotonic() - start < 8
