@@ -472,7 +472,14 @@ def _audit_release(job: Assignment, release: Path) -> Mapping[str, object]:
     from recveil.auditing import audit
 
     reading = keywords_of(job.settings["reading"])
-    result = audit(job.settings["source"], release=release, curves=False, **reading)
+    result = audit(
+        job.settings["source"],
+        release=release,
+        curves=False,
+        users=job.settings.get("users"),
+        attribute=job.settings.get("attribute"),
+        **reading,
+    )
     _write_page(result.to_html(), job.folder / AUDIT_PAGE)
     plain = result.to_dict()
     # Other pages show the notes on the table.

@@ -29,6 +29,11 @@ FIELD_TITLES = {
     "wide": "A matrix",
     "allow_sparse_coverage": "Allow sparse coverage",
     "hide_items": "Hide item ids",
+    "dates": "Dates of ratings",
+    "previous": "The earlier release",
+    "users": "The file of users and their attributes",
+    "attribute": "Columns",
+    "sensitive_attribute": "A sensitive column",
     "public_items": "The list of items is public",
 }
 

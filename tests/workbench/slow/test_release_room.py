@@ -1,6 +1,7 @@
 """The room Release: a release is made, checked, described and taken away; its twin is not."""
 
 import io
+import json
 import shutil
 from pathlib import Path
 from zipfile import ZipFile
@@ -214,3 +215,59 @@ def test_an_attacked_release_has_a_report_for_an_assessment(made):
     made.send(f"/release/{job.id}/attack")
     made.wait("release attack")
     assert "Ann Wu" not in made.get(f"/release/{job.id}/assessment.html").text  # decided before
+
+
+class TestSeries:
+    """Dates, classes of an earlier release, and attributes, from the form to the audit."""
+
+    FORM = {"method": "sparse", "k": "4", "file_format": "csv"}
+
+    @pytest.fixture
+    def users(self, tmp_path):
+        lines = [f"{user},{'FM'[user % 2]},{'abc'[user % 3]}" for user in range(1, 81)]
+        path = tmp_path / "people.csv"
+        path.write_text("\n".join(["user,gender,plan", *lines, ""]))
+        return path
+
+    def make(self, browser, **form):
+        browser.send("/release/make", **self.FORM, **form)
+        (job,) = browser.wait("release")
+        return job
+
+    def test_the_next_release_has_the_classes_of_the_earlier_one(self, dropped):
+        first = self.make(dropped, name="first")
+        assert 'id="previous"' in dropped.get("/release").text
+        job = self.make(dropped, name="second", previous=str(first.id))
+        assert (job.state, job.error) == ("done", "")
+        assert "--previous" in job.command
+        previous = json.loads((Path(job.settings["output"]) / "release.json").read_text())
+        assert previous["previous"]
+
+    def test_attributes_are_published_and_attacked(self, dropped, users):
+        options = {"users": str(users), "attribute": "gender", "sensitive_attribute": "plan"}
+        job = self.make(dropped, name="people", **options)
+        assert (job.state, job.error) == ("done", "")
+        assert (Path(job.settings["output"]) / "users.csv").is_file()
+        dropped.send(f"/release/{job.id}/attack")
+        (attack,) = dropped.wait("release attack")
+        assert (attack.state, attack.error) == ("done", "")
+        found = dropped.bench.project.result(attack)
+        assert found["options"]["attributes"] == ["gender", "plan"]
+        assert dropped.get(f"/release/{job.id}/assessment.html").status_code == 200
+
+    @pytest.mark.parametrize(
+        ("form", "words"),
+        [
+            ({"previous": "99"}, "“The earlier release”"),
+            ({"attribute": "gender"}, "“The file of users and their attributes”"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, dropped, form, words):
+        answer = dropped.send("/release/make", **self.FORM, name="wrong", **form)
+        assert answer.status_code == 400
+        assert words in answer.text
+
+    def test_a_table_without_times_has_no_dates(self, dropped):
+        job = self.make(dropped, name="dated", dates="month")
+        assert job.state == "failed"
+        assert "“Dates of ratings”" in dropped.get("/release").text

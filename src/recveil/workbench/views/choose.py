@@ -183,7 +183,7 @@ def _start(request: Request) -> Response:
     methods = None if set(marked) == set(default_methods(of=feedback)) else marked
     ks = _parse_ks(form.get("ks", ""))
     shadows = N_SHADOWS if form.get("shadows") else None
-    users, attributes = _parse_attributes(form)
+    users, attributes = parse_attributes(form)
     out = str(workspace.project.folder_for("comparisons") / str(table.id))
     settings: Settings = {
         **source_settings(table),
@@ -286,7 +286,7 @@ def _feedback_of(workspace: Workspace, table: Input | None) -> Feedback:
     return feedback_of(workspace.project.result(job))
 
 
-def _parse_attributes(form: Mapping[str, str]) -> tuple[str | None, list[str] | None]:
+def parse_attributes(form: Mapping[str, str]) -> tuple[str | None, list[str] | None]:
     """Parse the file of declared attributes, and the names of its columns."""
     names = [part.strip() for part in form.get("attribute", "").split(",") if part.strip()]
     users = place_of(form["users"]).path if form.get("users", "").strip() else None

@@ -15,11 +15,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from recveil.comparison import Setting
+from recveil.io.side_tables import check_attributes
 from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
-from recveil.release.manifest import FileEntry, private_name
+from recveil.release.dates import PERIODS
+from recveil.release.manifest import FileEntry, private_folder, private_name
 from recveil.release.method import Method, Variant
 from recveil.release.registry import all_variants, undone_of, variant_of
+from recveil.release.specs.sparse import SPARSE
 from recveil.report.assessment import Signature, render_assessment
 from recveil.report.release import is_danger
 from recveil.report.verification import describe_verdict
@@ -44,6 +47,7 @@ from recveil.workbench.views.choose import (
     comparison_so_far,
     describe_compared,
     load_question,
+    parse_attributes,
 )
 from recveil.workbench.wording import FIELD_TITLES
 from recveil.workbench.workspace import (
@@ -128,6 +132,8 @@ def _page(request: Request) -> Response:
         field_titles=FIELD_TITLES,
         seconds=workspace.estimates(table),
         formats=_FORMATS,
+        periods=PERIODS,
+        continuable=_list_continuable(project),
         free_name=_free_name(workspace, table),
     )
 
@@ -183,6 +189,7 @@ def _make(request: Request) -> Response:
     if not form.get("public_items"):
         options.pop(_CATALOG, None)
     options |= {name: True for name in ("allow_sparse_coverage", "hide_items") if form.get(name)}
+    options |= _further_options(project, form)
     command = format_command(
         "anonymize", table.place, options={**table.reading, "output": output, "k": k, **options}
     )
@@ -205,6 +212,37 @@ def _make(request: Request) -> Response:
     return redirect("/release")
 
 
+def _further_options(project: Project, form: Mapping[str, str]) -> dict[str, object]:
+    """Parse the options that rows with k alone have: dates, an earlier release, attributes."""
+    options: dict[str, object] = {}
+    if form.get("dates"):
+        options["dates"] = form["dates"]
+    if number := form.get("previous"):
+        earlier = [each for each in _list_continuable(project) if str(each.id) == number]
+        if not earlier:
+            raise RecveilError(
+                f"previous (--previous) {quoted(number, 20)}: expected a release of this project, "
+                f"of the method sparse",
+                code="option.value",
+            )
+        options["previous"] = str(private_folder(Path(earlier[0].settings["output"])))
+    users, attributes = parse_attributes(form)
+    sensitive = form.get("sensitive_attribute", "").strip() or None
+    check_attributes(users, [*(attributes or ()), *([sensitive] if sensitive else [])] or None)
+    named = {"users": users, "attribute": attributes, "sensitive_attribute": sensitive}
+    return options | {name: each for name, each in named.items() if each is not None}
+
+
+def _list_continuable(project: Project) -> list[Job]:
+    """Return the finished releases, of any table, whose classes can live on; the newest first."""
+    return [
+        job
+        for job in project.jobs()
+        if (job.task, job.state) == ("release", "done")
+        and job.settings["options"]["method"] == SPARSE.name
+    ]
+
+
 def _attack(request: Request) -> Response:
     workspace = workspace_of(request)
     job, result = _require_release(request)
@@ -212,9 +250,15 @@ def _attack(request: Request) -> Response:
     reading = job.settings["reading"]
     if _load_decision(workspace.project, result) is None:
         _keep_evidence(workspace, job, result)
-    options = {**reading, "release": release, "no_curves": True}
+    made = job.settings["options"]
+    sensitive = made.get("sensitive_attribute")
+    attributes = [*made.get("attribute", ()), *([sensitive] if sensitive else [])]
+    known = {"users": made["users"], "attribute": attributes} if attributes else {}
+    options = {**reading, "release": release, "no_curves": True, **known}
     command = format_command("audit", source, options=options)
     settings: Settings = {"source": source, "reading": reading, **_identify(job, result)}
+    if attributes:
+        settings |= {"users": made["users"], "attribute": attributes}
     workspace.jobs.start(
         _ATTACKS,
         "attack",
