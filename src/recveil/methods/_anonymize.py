@@ -170,6 +170,8 @@ class AnonymizeRequest:
         >>> request.k, request.options, request.reading
         (5, {'fill': 'random'}, {'user': '1'})
         """
+        if output is not None:
+            require_path("a folder (k is given by name: k=5)", output=output)
         own = {each.name for each in fields(cls)} - {"options", "reading"}
         of_methods = {option.name for method in all_methods() for option in method.options}
         sorted_: dict[str, dict[str, Any]] = {"own": {}, "options": {}, "reading": {}}

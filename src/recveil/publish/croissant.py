@@ -32,11 +32,20 @@ _NAMED = {
 }
 
 
+# Statements of a release's own card that do not hold next to measurements
+_UNMEASURED = r"For this card, nothing was measured on this release: .*?\smeasure all [^.]*\."
+_UNCOUNTED = r"\s+Neither\s+their\s+number\s+nor\s+their\s+share\s[^.]*\."
+
+
 def card_page(
     manifest: Manifest, sha256: str, name: str, card: PublisherCard, found: Findings
 ) -> str:
     """Return the description of a release as Markdown: always the same for the same parts."""
     readme = data_card(manifest, manifest.ratings_file or "")
+    if found.risk:
+        readme = re.sub(_UNMEASURED, "This card ends with what was measured.", readme)
+    if found.utility:
+        readme = re.sub(_UNCOUNTED, "", readme)
     title, _, rest = readme.partition("\n")
     words = {heading: getattr(card, word) for word, heading in _NAMED.items()}
     words["Keywords"] = ", ".join(card.keywords)

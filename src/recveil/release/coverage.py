@@ -132,11 +132,16 @@ class Coverage(NamedTuple):
         return has_short_rows or (has_few_items and not is_whole)
 
     @property
+    def has_short_rows(self) -> bool:
+        """Whether nearly all users have too few ratings to learn from."""
+        return self.n_short_users > _MOST_SHORT * self.n_users
+
+    @property
     def is_nearly_empty(self) -> bool:
         """Whether next to nothing can be learned from it."""
         if not self.n_users:
             return False
-        has_short_rows = self.n_short_users > _MOST_SHORT * self.n_users
+        has_short_rows = self.has_short_rows
         if self.n_items_kept == self.n_items:  # imputed values do not help
             return has_short_rows and self.n_items >= _MANY_ITEMS
         few = max(_FEW_ITEMS, min(_FEW_OF_MANY, self.n_items // 100))
@@ -188,22 +193,26 @@ def reject_nearly_empty(coverage: Coverage | None, *, is_estimate: bool = False)
         return
     lower = "lower k (--k), " * coverage.can_lower_k
     most, least = ("at most ", "at least ") if is_estimate else ("", "")
-    kept, short = f"{most}{coverage.n_items_kept:,}", f"{least}{coverage.n_short_users:,}"
+    facts = [
+        f"{most}{coverage.n_items_kept:,} of {coverage.n_items:,} items",
+        f"{least}{coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
+        f"{FEWEST_RATINGS} ratings",
+    ]
+    if coverage.has_short_rows:  # the reason first
+        facts.reverse()
     raise RecveilError(
-        f"the release would be nearly empty: {kept} of {coverage.n_items:,} items, and {short} of "
-        f"{coverage.n_users:,} users with fewer than {FEWEST_RATINGS} ratings; {lower}take a "
-        f"longer period, publish a list of popular items, or give allow_sparse_coverage "
-        f"(--allow-sparse-coverage)",
+        f"the release would be nearly empty: {', and '.join(facts)}; {lower}take a longer period, "
+        f"publish a list of popular items, or give allow_sparse_coverage (--allow-sparse-coverage)",
         code="release.nearly-empty",
     )
+
+
+_TOO_LITTLE = ", warning: less than half"
 
 
 def kept_of(coverage: Coverage) -> dict[str, str]:
     """Return the items and ratings that are kept, as facts of a line for the publisher."""
     n, kept = coverage.n_items, coverage.n_items_kept
-    share = percent(kept / n if n else 0.0)
-    low = " (warning: less than half is kept)" if coverage.is_low else ""
-    return {
-        "items": f"{kept:,} of {n:,} ({share})",
-        "their share of ratings": f"{percent(coverage.rating_share)}{low}",
-    }
+    shares = [kept / n if n else 0.0, coverage.rating_share]
+    items, ratings = (percent(share) + _TOO_LITTLE * (share < LOW) for share in shares)
+    return {"items": f"{kept:,} of {n:,} ({items})", "their share of ratings": ratings}

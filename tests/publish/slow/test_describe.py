@@ -4,12 +4,13 @@ import json
 
 import pytest
 
+from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
 from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.publish import describe
 from recveil.release.manifest_reader import known_manifest
-from shared.publish_describe import RATINGS, folder, found, judged, made, padded  # noqa: F401 (fixtures)
+from shared.publish_describe import MADE, RATINGS, folder, found, judged, made, padded  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
@@ -101,3 +102,19 @@ class TestOrigin:
         assert f"Rows omitted because the rating was off the scale: {dropped:,}." in said
         assert "acme" not in text
         assert "salaries" not in text
+
+
+def test_the_card_does_not_deny_what_it_states(tmp_path):
+    SparseRows(4, seed=1).anonymize(MADE).write(tmp_path / "out")
+    own = " ".join((tmp_path / "out" / "README.md").read_text().split())
+    denials = ["nothing was measured on this release", "Neither their number nor their share"]
+    assert all(denial in own for denial in denials)
+    found = audit(MADE, release=tmp_path / "out", targets=9, curves=False)
+    kept = evaluate(tmp_path / "out", MADE, split=0.2)
+    for name, result in (("a", found), ("e", kept)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(result.to_dict(), default=str))
+    files = {"audit": tmp_path / "a.json", "evaluation": tmp_path / "e.json"}
+    describe(tmp_path / "out", tmp_path / "card.md", **files)
+    card = " ".join((tmp_path / "card.md").read_text().split())
+    assert not any(denial in card for denial in denials)
+    assert "This card ends with what was measured. The points below" in card

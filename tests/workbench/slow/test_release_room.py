@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 from pathlib import Path
+from typing import ClassVar
 from zipfile import ZipFile
 
 import pytest
@@ -220,7 +221,7 @@ def test_an_attacked_release_has_a_report_for_an_assessment(made):
 class TestSeries:
     """Dates, classes of an earlier release, and attributes, from the form to the audit."""
 
-    FORM = {"method": "sparse", "k": "4", "file_format": "csv"}
+    FORM: ClassVar = {"method": "sparse", "k": "4", "file_format": "csv"}
 
     @pytest.fixture
     def users(self, tmp_path):
@@ -230,7 +231,7 @@ class TestSeries:
         return path
 
     def make(self, browser, **form):
-        browser.send("/release/make", **self.FORM, **form)
+        browser.send("/release/make", method="sparse", k="4", file_format="csv", **form)
         (job,) = browser.wait("release")
         return job
 
@@ -263,7 +264,9 @@ class TestSeries:
         ],
     )
     def test_what_does_not_fit_is_refused(self, dropped, form, words):
-        answer = dropped.send("/release/make", **self.FORM, name="wrong", **form)
+        answer = dropped.send(
+            "/release/make", method="sparse", k="4", file_format="csv", name="wrong", **form
+        )
         assert answer.status_code == 400
         assert words in answer.text
 

@@ -368,6 +368,11 @@ class Synthesizer(BaseAnonymizer):
         self._sums: EarlierSums | None = None
         check_seed(self.seed)
         scale_of(self.scale)
+        if isinstance(self.epsilon, str):  # the command line parses its own
+            raise RecveilError(
+                f"epsilon is {quoted(self.epsilon)}; expected a number above 0, or None",
+                code="option.value",
+            )
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta
         check_synthetic_options(

@@ -21,6 +21,8 @@ from recveil.report.audit.groups import describe_exposed
 from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import estimate, format_bounds, percent
 
+# Where membership is measured without shadow releases, with known nonmembers
+MADE_ALIKE = "in a release made alike without a fifth of the users"
 NO_EVIDENCE = "which is no evidence that the release reveals nothing"
 # The same in a cell
 NO_SAFETY = "no evidence of safety"
@@ -476,8 +478,8 @@ def describe_members(
     row, *rest = _rows_of(f"membership, {best.members:,} + {best.nonmembers:,}", best)
     if best.is_measured:
         control = (
-            f"This was measured on {members} and {nonmembers}; the control, with members drawn at "
-            f"random among them, has AUC {estimate(best.null_auc, 2)}."
+            f"This was measured {MADE_ALIKE}, on {members} and {nonmembers}; the control, with "
+            f"members drawn at random among them, has AUC {estimate(best.null_auc, 2)}."
         )
         statements = [
             Statement(
@@ -617,8 +619,11 @@ def membership_in_short(
         return ""
     if auc.low <= 0.5:
         return ""
+    where = (
+        "Membership" if auc is shadows else f"{MADE_ALIKE[0].upper()}{MADE_ALIKE[1:]}, membership"
+    )
     return (
-        f"Membership is inferred with AUC {auc.rate:.2f} ({format_bounds(*auc[1:3], 2)}; 0.5 is "
+        f"{where} is inferred with AUC {auc.rate:.2f} ({format_bounds(*auc[1:3], 2)}; 0.5 is "
         f"a random guess) by an adversary {who}."
     )
 

@@ -48,7 +48,8 @@ _PHRASES = {
     "only matching class": ("the row of {rate} of the users is the only match ({what})", _CONSTANT),
     "cluster inferred": ("the cluster of {rate} of the users is inferred by {by}", _CONSTANT),
     "membership": (
-        "an adversary who knows {what} infers membership with AUC {rate}",
+        "an adversary who knows {what} infers membership with AUC {rate}, in a release made alike "
+        "without a fifth of the users",
         _RANDOM_MEMBERS,
     ),
     "membership by shadow releases": (

@@ -11,12 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from recveil.attacks import Interval, Mean
+from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import as_nominal, in_likes
 from recveil.report.audit.attributes import attribute_table, describe_attributes
-from recveil.report.audit.disclosure import headline_of_linkage
+from recveil.report.audit.disclosure import MADE_ALIKE, headline_of_linkage
 from recveil.report.audit.risks import lines_of
 from recveil.report.audit.text import (
     AdversaryRates,
@@ -187,6 +188,8 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
         for row in rows:
             table.add_row(*map(escape, row))
         console.print(table)
+        if release.membership is not None:
+            console.print(f"Membership and its control were measured {MADE_ALIKE}.")
     for remark in remarks_in_short(release, statements):
         if remark in in_table:
             continue
@@ -352,7 +355,10 @@ def terms_of(audit: Audit) -> Iterator[str]:
 
 def _show_measures(console: Console, audit: Audit) -> None:
     """Print the metrics of the papers that exceed the attacks; the page has all."""
-    rates = {each.adversary.name: np.nan_to_num(each.reidentified.rate) for each in audit.attacks}
+    rates = {}
+    for each in audit.attacks:
+        found = (each.reidentified, *[each.among_attacked] * (each.attacked >= FEWEST))
+        rates[each.adversary.name] = max(np.nan_to_num(of.rate) for of in found)
     most = max(rates.values())
     measured = [
         (
@@ -373,7 +379,8 @@ def _show_measures(console: Console, audit: Audit) -> None:
         if interval.rate > by_attacks and percent(interval.rate) != percent(by_attacks)
     ]
     if more:
-        console.print(f"Higher rates by the metrics of the papers: {'; '.join(more)}.")
+        before = "" if audit.published is None else "before, "
+        console.print(f"Higher rates {before}by the metrics of the papers: {'; '.join(more)}.")
 
 
 def _show_attributes(console: Console, audit: Audit) -> None:

@@ -22,6 +22,7 @@ from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
 from recveil.release.manifest import Manifest
 from recveil.report.audit.disclosure import (
+    MADE_ALIKE,
     NO_ATTACK,
     NO_EVIDENCE,
     NO_SAFETY,
@@ -313,20 +314,21 @@ def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
     among, known = worst.among_attacked, worst.adversary.known
     if worst.attacked >= FEWEST and among.rate >= 0.5:
         few = worst.skipped / worst.requested
+        sampled = "sampled " * (worst.requested * worst.baseline < 1 - 1e-9)
         with_enough = f"with at least {describe_count(known, 'rating')}"
         whom = f"{estimate(among)} of the users {with_enough} are"
         if among.rate > 1 - 1e-9:
-            is_sample = worst.requested * worst.baseline < 1 - 1e-9
-            whom = f"Every {'sampled ' * is_sample}user {with_enough} is"
+            whom = f"Every {sampled}user {with_enough} is"
         elif among.rate > _NEARLY_ALL:
             whom = f"Nearly every user {with_enough} is"
             who += f": {estimate(among)}"
-        too_few = f"; {percent(few)} of the users have too few" if worst.skipped else ""
+        too_few = f"; {percent(few)} of the {sampled}users have too few" if worst.skipped else ""
         return f"{whom} re-identified by {who}{too_few}."
     if worst.attacked < FEWEST:
         return (
             f"Too few users could be attacked to measure the re-identification rate: "
-            f"{worst.attacked:,} of {worst.requested:,}; {who} re-identifies {estimate(rate)}."
+            f"{worst.attacked:,} of {worst.requested:,}; {who} re-identifies {estimate(among)} of "
+            f"these, {estimate(rate)} of all."
         )
     if rate.high > _RARE or not may_reassure:
         return f"Users of this table are re-identified: {estimate(rate)} by {who}."
@@ -852,7 +854,7 @@ def _headline_of_synthetic(release: AttackedSynthetic) -> str:
         auc = best.auc
         inferred = (
             f"membership is inferred with AUC {auc.rate:.2f} ({format_bounds(*auc[1:3], 2)}; 0.5 "
-            f"is a random guess) from one release by an adversary who knows {known} "
+            f"is a random guess), {MADE_ALIKE}, by an adversary who knows {known} "
             f"{'likes' if is_unary else 'ratings'} of a user"
             f"{also_known(best.scorer, is_unary=is_unary)}"
         )
