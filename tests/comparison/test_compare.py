@@ -18,6 +18,7 @@ from recveil.methods.registry import Maker, forget, has_k, make_variant, registe
 from recveil.ratings import Ratings
 from recveil.release.registry import all_variants, variant_of
 from recveil.release.specs.predictive import PREDICTIVE
+from recveil.report.comparison.text import headline_choice, headline_of
 from shared.comparison_compare import (
     files,
     run,  # noqa: F401 (fixtures)
@@ -48,6 +49,11 @@ class TestResuming:
         assert (first.computed, second.computed) == (5, 0)
         assert first.rows == second.rows
         assert first.to_pandas()["method"].tolist() == [row.method for row in first.rows]
+
+    def test_the_answer_comes_first_in_the_summary(self, run):
+        found = run()
+        first = found.summary().splitlines()[0]
+        assert first == headline_of(headline_choice(found))
 
     def test_more_settings_add_to_the_others(self, run):
         run()

@@ -23,7 +23,7 @@ from recveil.io import Reading
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
 from recveil.runtime.atomic_writes import write_atomically
-from recveil.runtime.reportable import WithPage
+from recveil.runtime.reportable import WithPage, reporter_of
 from recveil.runtime.safe_repr import brief
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
@@ -121,6 +121,10 @@ class Comparison(WithPage):
     def frontier(self) -> list[Row]:
         """Return the settings on the Pareto frontier of risk and utility, the safest first."""
         return frontier(self.rows, self.utility, self.risk)
+
+    def summary(self) -> str:
+        """Return the answer to the question, or to a default one, and what limits it."""
+        return str(reporter_of(self).summary(self))
 
     def to_table(self) -> pa.Table:
         """Return one row per setting, with a column for each value of `Row`."""

@@ -4,8 +4,16 @@ from typing import Any
 
 from recveil.comparison.results import Comparison
 from recveil.report.comparison.document import facts, tables
+from recveil.report.comparison.text import describe_rest, headline_choice, headline_of, warnings_of
 
-__all__ = ["chart", "facts", "tables", "to_html"]
+__all__ = ["chart", "facts", "summary", "tables", "to_html"]
+
+
+def summary(comparison: Comparison) -> str:
+    """Return the answer and its limits, a sentence per line."""
+    choice = headline_choice(comparison)
+    answer = [] if choice is None else [headline_of(choice), describe_rest(choice, comparison.rows)]
+    return "\n".join(filter(None, [*answer, *warnings_of(comparison)]))
 
 
 def chart(comparison: Comparison, name: str | None = None) -> Any:
