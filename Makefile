@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
 .PHONY: demo test test-slow test-all torture fuzz check docs format experiments bench bench-netflix clean
-.PHONY: help package test-lowest
+.PHONY: help package test-lowest bench-guard bench-guard-reference
 
 demo: $(INSTALLED)  ## The main job on generated users: recveil alone is installed for it
 	$(BIN)/recveil demo --force
@@ -69,6 +69,14 @@ bench: $(READY)  ## Every stage on a million invented ratings, beside its peers;
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]"
 	$(BIN)/python benchmarks/pipeline.py
 	$(BIN)/python benchmarks/factorization.py
+
+bench-guard bench-guard-reference: export OPENBLAS_NUM_THREADS = 1
+bench-guard: $(READY)  ## CPU seconds of six stages against the stored reference; fails above 1.3 times
+	@echo "About 2 minutes"
+	$(BIN)/python benchmarks/guard.py
+
+bench-guard-reference: $(READY)  ## Store the figures of this kind of machine as that reference
+	$(BIN)/python benchmarks/guard.py --renew
 
 bench-netflix: $(READY)  ## The same up to the size of the Netflix Prize data: an hour, 20 GB of disk
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]"
