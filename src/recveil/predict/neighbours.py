@@ -272,26 +272,22 @@ def _trust(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
             sums[other, _SUM] += one - abs(deviation - weighing.opinions[place])
 
 
-@compiled()
+@compiled(error_model="numpy")
 def _encode(weighing: Weighing, space: Desk) -> None:
     """Turn sums into weights."""
     codes, sums = space.codes, space.sums
-    least = np.float32(weighing.min_overlap)
+    least, zero, one = np.float32(weighing.min_overlap), np.float32(0), np.float32(1)
     full, half = np.float32(FULL), np.float32(0.5)
     damping = np.float32(1 / weighing.significance)
-    for other in range(codes.size):
+    for other in range(codes.size):  # without branches, which could not be foreseen
         shared, total = sums[other, _SHARED], sums[other, _SUM]
-        codes[other] = 0
-        if shared < least or total <= 0:
-            continue
+        length = shared
         if weighing.source == SIMILARITY:
             length = math.sqrt(sums[other, _SQUARES]) * math.sqrt(sums[other, _OTHER_SQUARES])
-            if length == 0:  # one of the two deviates nowhere on the shared items
-                continue
-        else:
-            length = shared
-        weight = min(total / length, np.float32(1)) * min(shared * damping, np.float32(1))
-        codes[other] = np.uint16(weight * full + half)
+        # Of length 0, one of the two deviates nowhere on the shared items.
+        counts = (shared >= least) & (total > zero) & (length > zero)
+        weight = min(total / length, one) * min(shared * damping, one)
+        codes[other] = np.int32(weight * full + half) if counts else 0
 
 
 @compiled()
@@ -373,7 +369,7 @@ _CHUNK = 64
 # Share of the remaining progress that a search takes.
 _SHARE = 0.9
 # How many steps of a walk take as long as one of a search.
-_SEARCH_STEP = 4
+_SEARCH_STEP = 2
 
 
 @brief
@@ -449,19 +445,19 @@ def _in_threads(work: Any, n: int, threads: int, title: str) -> None:
 class _Board(NamedTuple):
     """Working space of one thread, in addition to the one for weights."""
 
-    bins: NDArray[np.int64]  # by code of a weight: how many have it, then where the next one goes
+    bins: NDArray[np.int32]  # by code of a weight: how many have it, then where the next one goes
     order: NDArray[np.int32]  # users with positive weights, the nearest first
-    heap: NDArray[np.int64]
+    keys: NDArray[np.int64]
     room: NDArray[np.int32]  # by item: how many neighbours are still to be asked; else 0
     weighted: NDArray[np.float64]  # by item: sum of weight * deviation, sum of weights; else 0
 
 
 @compiled()
-def _new_cell_workspace(n_users: int, n_items: int, n_neighbours: int) -> _Board:
+def _new_cell_workspace(n_users: int, n_items: int) -> _Board:
     return _Board(
-        np.zeros(FULL + 1, np.int64),
+        np.zeros(FULL + 1, np.int32),
         np.empty(n_users, np.int32),
-        np.empty(min(n_neighbours, n_users), np.int64),
+        np.empty(n_users, np.int64),
         np.zeros(n_items, np.int32),
         np.zeros((n_items, 2), np.float64),
     )
@@ -479,7 +475,7 @@ def _list_nearest(
 ) -> None:
     """List the nearest of the users from `first` to before `end`, by position."""
     space = new_workspace(weighing.indptr.size - 1)
-    cell_space = _new_cell_workspace(weighing.indptr.size - 1, 0, 0)
+    cell_space = _new_cell_workspace(weighing.indptr.size - 1, 0)
     for user in range(first, end):
         weigh(weighing, user, space)
         size = min(_rank(space.codes, cell_space), users.shape[1])
@@ -515,7 +511,7 @@ def _ask_raters(
     weighing: Weighing, answers: Answers, first: int, end: int, n_neighbours: int
 ) -> None:
     n_users, n_items = weighing.indptr.size - 1, weighing.starts.size - 1
-    space, cell_space = new_workspace(n_users), _new_cell_workspace(n_users, n_items, n_neighbours)
+    space, cell_space = new_workspace(n_users), _new_cell_workspace(n_users, n_items)
     for run in range(first, end):
         cells = answers.items[answers.runs[run] : answers.runs[run + 1]]
         pulls = answers.pulls[answers.runs[run] : answers.runs[run + 1]]
@@ -523,7 +519,7 @@ def _ask_raters(
         if not _walk(weighing, cells, n_neighbours, space, cell_space):
             for item in cells:
                 if cell_space.room[item] > 0:
-                    _search(weighing, item, space, cell_space)
+                    _search(weighing, item, n_neighbours, space, cell_space)
         _read(cells, cell_space, pulls)
         cell_space.room[cells] = 0
         cell_space.weighted[cells] = 0
@@ -565,26 +561,53 @@ def _walk(
 
 
 @compiled()
-def _search(weighing: Weighing, item: int, space: Desk, cell_space: _Board) -> None:
+def _search(
+    weighing: Weighing, item: int, n_neighbours: int, space: Desk, cell_space: _Board
+) -> None:
     """Look for the nearest among all who rated an item, and ask them."""
     start, end = weighing.starts[item], weighing.starts[item + 1]
-    heap, size, least = cell_space.heap, 0, np.uint16(0)
+    keys, size = cell_space.keys, 0
     for place in range(np.uint64(start), np.uint64(end)):
         code = space.codes[np.uint64(weighing.raters[place])]
-        if code > least:
-            size = _push(heap, size, _key(code, place - np.uint64(start)))
-            least = _code(heap[0]) if size == heap.size else least
+        # The code above 32 bits of place, of which lower ones count more.
+        keys[size] = ((np.int64(code) + 1) << 32) - 1 - np.int64(place - np.uint64(start))
+        size += code > 0
+    if size > n_neighbours:
+        _move_largest(keys, size, n_neighbours)
+        size = n_neighbours
     cell_space.room[item] = 0
     cell_space.weighted[item] = 0
-    for key in heap[:size]:
-        code = float(_code(key))
-        cell_space.weighted[item, 0] += code * weighing.opinions[start + _place(key)]
+    for key in keys[:size]:
+        code = float(key >> 32)
+        opinion = weighing.opinions[start + (0xFFFFFFFF - (key & 0xFFFFFFFF))]
+        cell_space.weighted[item, 0] += code * opinion
         cell_space.weighted[item, 1] += code
 
 
 @compiled()
+def _move_largest(keys: NDArray[Any], size: int, n: int) -> None:
+    """Move the n largest of the first `size` keys, all different, to the front (a quickselect)."""
+    first, end = 0, size
+    while first < n < end:
+        one, middle, last = keys[first], keys[(first + end) // 2], keys[end - 1]
+        # The median; of two, the larger one.
+        pivot = max(min(one, middle), min(max(one, middle), last))
+        if end - first == 2:
+            pivot = max(one, last)
+        place = first
+        for at in range(first, end):  # without a branch that could not be foreseen
+            key = keys[at]
+            keys[at], keys[place] = keys[place], key
+            place += key >= pivot
+        if place > n:
+            end = place
+        else:
+            first = place
+
+
+@compiled()
 def _ask_listed(weighing: Weighing, answers: Answers, listed: Links, first: int, end: int) -> None:
-    cell_space = _new_cell_workspace(0, weighing.starts.size - 1, 0)
+    cell_space = _new_cell_workspace(0, weighing.starts.size - 1)
     for run in range(first, end):
         user = answers.users[answers.runs[run]]
         for neighbour in range(listed.indptr[user], listed.indptr[user + 1]):
@@ -606,42 +629,3 @@ def _read(cells: NDArray[Any], cell_space: _Board, pulls: NDArray[Any]) -> None:
     for cell in range(cells.size):
         pull, total = cell_space.weighted[cells[cell]]
         pulls[cell] = pull / total if total > 0 else 0.0
-
-
-# A heap holds keys of 64 bits: the code above 32 bits of place, of which lower ones count more.
-@compiled()
-def _key(code: int, place: int) -> Any:
-    return ((np.int64(code) + 1) << 32) - 1 - np.int64(place)
-
-
-@compiled()
-def _code(key: int) -> Any:
-    return np.uint16(key >> 32)
-
-
-@compiled()
-def _place(key: int) -> Any:
-    return 0xFFFFFFFF - (key & 0xFFFFFFFF)
-
-
-@compiled()
-def _push(heap: NDArray[Any], size: int, key: int) -> int:
-    """Add a key above the lowest, which gives way if the heap is full; return the new size."""
-    if size < heap.size:
-        at = size
-        while at > 0 and heap[(at - 1) // 2] > key:
-            heap[at] = heap[(at - 1) // 2]
-            at = (at - 1) // 2
-        heap[at] = key
-        return size + 1
-    at = 0
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= key:
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = key
-    return size
