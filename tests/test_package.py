@@ -67,6 +67,7 @@ def test_the_verifier_loads_no_anonymizer():
 
 
 HEAVY = [
+    "numpy",
     "numba",
     "pyarrow",
     "scipy",

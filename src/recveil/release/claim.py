@@ -7,8 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from recveil.release.ledger import Ledger, delta_of, epsilon_of, point_at, share_below
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -364,7 +362,7 @@ def _odds_exceeded(mu: float, threshold_delta: float, epsilon: float) -> float:
     # It exceeds delta: for each smaller epsilon' with its delta', such an event has p <=
     # exp(epsilon') q + delta' and q <= exp(-epsilon) p, so p <= delta' / (1 - exp(epsilon' -
     # epsilon)).
-    smaller = epsilon * np.linspace(0, 1, 200, endpoint=False)
+    smaller = [epsilon * (step * 0.005) for step in range(200)]
     bounds = [
         (delta_of(mu, less) + threshold_delta) / -math.expm1(less - epsilon) for less in smaller
     ]

@@ -1,13 +1,14 @@
 """Dates in releases: of published values, and of when the users of a cohort joined."""
 
 import re
-from typing import Any, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from recveil.release.method import PublicSetting, Settings
 from recveil.runtime.errors import RecveilError, quoted
+
+if TYPE_CHECKING:  # the help of the command line needs no numpy
+    import numpy as np
+    from numpy.typing import NDArray
 
 # The days of each period, of which a published date is the first.
 PERIODS = {"year": 365, "quarter": 91, "month": 30, "week": 7}
@@ -34,17 +35,20 @@ def period_of(settings: Settings) -> str | None:
     return settings.get(DATES.name)
 
 
-def first_days(days: NDArray[Any], period: str) -> NDArray[np.int32]:
+def first_days(days: "NDArray[Any]", period: str) -> "NDArray[np.int32]":
     """Return the first day of the period of each day; a week begins on Monday, as in ISO 8601.
 
     Examples
     --------
+    >>> import numpy as np
     >>> days = np.array(["1997-09-20", "1998-01-01"], "datetime64[D]").astype(int)
     >>> [first_days(days, period).astype("datetime64[D]").astype(str).tolist()
     ...  for period in PERIODS]  # doctest: +NORMALIZE_WHITESPACE
     [['1997-01-01', '1998-01-01'], ['1997-07-01', '1998-01-01'], ['1997-09-01', '1998-01-01'],
      ['1997-09-15', '1997-12-29']]
     """
+    import numpy as np
+
     if period == "week":  # the first day of 1970 is a Thursday
         return ((days + 3) // 7 * 7 - 3).astype(np.int32)
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
@@ -74,6 +78,8 @@ class Cohort(NamedTuple):
         >>> str(Cohort.of("2026-02")), str(Cohort.of(":2025"))
         ('2026-02-01:2026-02-28', ':2025-12-31')
         """
+        import numpy as np
+
         start, colon, end = str(text).partition(":")
         ends = [end] if colon and not start else [start, end] if colon else [start, start]
         try:
@@ -94,6 +100,8 @@ class Cohort(NamedTuple):
         return cls(first, last)
 
     def __str__(self) -> str:
+        import numpy as np
+
         days = ["" if day is None else str(np.datetime64(day, "D")) for day in self]
         return ":".join(days)
 
@@ -106,8 +114,10 @@ class Cohort(NamedTuple):
         starts_after = other.first is not None and self.last < other.first
         return starts_after or (self.first is not None and other.last < self.first)
 
-    def contains(self, days: NDArray[Any]) -> NDArray[np.bool_]:
+    def contains(self, days: "NDArray[Any]") -> "NDArray[np.bool_]":
         """Return which days are in the range."""
+        import numpy as np
+
         found = np.asarray(days <= self.last)
         return found if self.first is None else found & (days >= self.first)
 

@@ -47,6 +47,11 @@ def publishes_ratings(settings: Settings) -> bool:
     return not publishes_likes(settings)
 
 
+# The settings of releases that reuse noisy sums, and the largest number of releases of a plan.
+PLANNED_RELEASES, RELEASE_NUMBER = "planned_releases", "release_number"
+MOST_RELEASES = 10_000
+# Maximum number of factors of a user, in addition to the user count.
+MOST_DIRECTIONS = 64
 # Settings of releases made of likes, in place of all settings about ratings.
 OF_LIKES = PublicSetting(
     "feedback", ("implicit",), when=lambda settings: "feedback" in settings, first_format=6

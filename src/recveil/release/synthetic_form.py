@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 from recveil.release.claim import Claim, claim_of_json
 from recveil.release.earlier_formats import RENAMED_SINCE as NEWEST
 from recveil.release.ledger import Ledger, Query
-from recveil.release.method import publishes_likes
+from recveil.release.method import (
+    MOST_DIRECTIONS,
+    PLANNED_RELEASES,
+    RELEASE_NUMBER,
+    publishes_likes,
+)
 from recveil.runtime.errors import RecveilError
 
 if TYPE_CHECKING:
@@ -138,11 +143,6 @@ MOST_DELTA = 1e-2
 # Minimum number of users behind sums without noise: no user is more than a twentieth of them, and
 # the fifth that an audit holds out as nonmembers is large enough.
 FEWEST_SUMMED = 20
-# The settings of releases that reuse noisy sums, and the largest number of releases of a plan.
-PLANNED_RELEASES, RELEASE_NUMBER = "planned_releases", "release_number"
-MOST_RELEASES = 10_000
-# Maximum number of factors of a user, in addition to the user count.
-MOST_DIRECTIONS = 64
 # Maximum slope of ratings along a factor, on a scale on which all ratings have the spread 1. Slopes
 # are measured and published since the fifth format.
 MOST_SLOPE = 2.0

@@ -17,7 +17,7 @@ from recveil.methods.synthetic.learning import (
 )
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
-from recveil.release.synthetic_form import MOST_DIRECTIONS
+from recveil.release.method import MOST_DIRECTIONS
 from shared.methods_synthetic_embedding_sums import USER, some_map, table
 from shared.methods_synthetic_learning import N_ITEMS, PLANTED, STARS, found, moves, planted
 

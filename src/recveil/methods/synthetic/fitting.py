@@ -17,7 +17,7 @@ from scipy.sparse.linalg import eigsh
 
 from recveil.methods.synthetic.bounded_sums import centre_of_vectors, centred_length, direction_of
 from recveil.methods.synthetic.sum_queries import LEAST_NOISE
-from recveil.release.synthetic_form import MOST_DIRECTIONS
+from recveil.release.method import MOST_DIRECTIONS
 from recveil.runtime.compiled import compiled
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief

@@ -36,7 +36,8 @@ from recveil.methods.synthetic.sum_queries import (
 )
 from recveil.methods.synthetic.user_model import Labels, LikesModel, UserModel, learn_labels
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.synthetic_form import MOST_DIRECTIONS, MOST_SLOPE
+from recveil.release.method import MOST_DIRECTIONS
+from recveil.release.synthetic_form import MOST_SLOPE
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread

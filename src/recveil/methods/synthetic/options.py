@@ -18,7 +18,8 @@ from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.io.pipes import STANDARD, require_path
 from recveil.ratings import Ratings
 from recveil.release.dates import Cohort
-from recveil.release.synthetic_form import MOST_DELTA, MOST_RELEASES
+from recveil.release.method import MOST_RELEASES
+from recveil.release.synthetic_form import MOST_DELTA
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")

@@ -80,6 +80,7 @@ from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
 from recveil.release.dates import COHORT, Cohort
 from recveil.release.ledger import Ledger, cost_of_rerun, delta_left, epsilon_of
+from recveil.release.method import PLANNED_RELEASES, RELEASE_NUMBER
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import Private, Published
@@ -88,8 +89,6 @@ from recveil.release.synthetic_form import (
     FEWEST_CHOSEN,
     FEWEST_SUMMED,
     MOST_ITEMS,
-    PLANNED_RELEASES,
-    RELEASE_NUMBER,
     THRESHOLD_SHARE,
     step_of_drawn,
 )

@@ -1,9 +1,16 @@
 """Public description of synthetic releases."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from recveil.release.claim import card_text
 from recveil.release.dates import COHORT
 from recveil.release.method import (
+    MOST_DIRECTIONS,
+    MOST_RELEASES,
     OF_LIKES,
+    PLANNED_RELEASES,
+    RELEASE_NUMBER,
     Method,
     Option,
     PublicSetting,
@@ -11,13 +18,6 @@ from recveil.release.method import (
     Variant,
     publishes_likes,
     publishes_ratings,
-)
-from recveil.release.synthetic_form import (
-    MOST_DIRECTIONS,
-    MOST_RELEASES,
-    PLANNED_RELEASES,
-    RELEASE_NUMBER,
-    problems_of_synthetic,
 )
 
 _COLOUR = "#009E73"
@@ -29,6 +29,12 @@ EXACT_LIKES_UNDONE = (
 )
 # From a weak promise to a strong one: the default budgets of a comparison.
 _COMPARED = (10.0, 3.0, 1.0)
+
+
+def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
+    from recveil.release.synthetic_form import problems_of_synthetic  # numpy is slow to load
+
+    return problems_of_synthetic(manifest, number)
 
 
 def _claim(settings: Settings) -> str:
@@ -245,7 +251,7 @@ SYNTHETIC = Method(
     selector="epsilon",
     promise_in_short="no user's row is published, and the effect of each user is bounded",
     model_columns=_model_columns,
-    problems=problems_of_synthetic,
+    problems=_problems,
     value_grid=lambda settings, step: (
         settings.get("value_step") if publishes_ratings(settings) else step
     ),
