@@ -357,7 +357,8 @@ def judge(folder: Path) -> float:
     """Evaluate sparse rows as `recveil evaluate` does: all recommenders, on another split."""
     if not (folder / "sparse-5").exists():
         SPARSE(folder)
-    command = ["evaluate", str(folder / "ratings.parquet"), "--release", str(folder / "sparse-5")]
+    command = ["evaluate", str(folder / "ratings.parquet"), "--split", "0.2"]
+    command += ["--release", str(folder / "sparse-5")]
     run = [sys.executable, "-m", "recveil", *command]
     return timed(lambda: subprocess.run(run, check=True, stdout=subprocess.DEVNULL))  # noqa: S603
 
