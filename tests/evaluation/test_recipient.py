@@ -11,12 +11,16 @@ from recveil.evaluation import (
     Popularity,
     TrainingTable,
     UserRows,
+    default_recommenders,
     fit_all,
     gain_interval,
     recipient,
     serve,
     split_ratings,
 )
+from recveil.evaluation.rankers import Ranker
+from recveil.evaluation.recipient import effort_of_fits
+from recveil.evaluation.split import n_inner_splits
 from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings, RatingScale
 
@@ -196,3 +200,18 @@ def test_what_users_add_up_to(split, served_raw):
     for name, gained in all_users.ndcg.items():
         assert np.nanmean(gained) == pytest.approx(served_raw.utilities[name].ndcg, rel=1e-12)
     assert gain_interval(served_raw, served_raw) == (1, 1)
+
+
+def test_the_effort_is_of_the_longer_thread():
+    """Rankers are fitted next to the others, and `EaseOnBoth` takes tables apart for `Ease`."""
+    table = TrainingTable.from_ratings(make_ratings(200, 50, 3_000, seed=1))
+    n_inner = n_inner_splits(table)
+    of_each = {each.name: each.effort(table, n_inner) for each in default_recommenders()}
+    rank = {each.name for each in default_recommenders() if isinstance(each, Ranker)}
+    rankers = sum(effort for name, effort in of_each.items() if name in rank)
+    assert effort_of_fits(table) == pytest.approx(max(rankers, sum(of_each.values()) - rankers))
+    few = (1 + n_inner) * (100 * 3_000 + 1_000 * 50)
+    assert of_each["EASE on liked"] == of_each["EASE on values"] == few
+    # Two forms of each table, 50 * 50 * (50 + 50) times .43; and six lists of 200 rows a hold-out.
+    apart = 2 * (1 + n_inner) * 0.43 * 50 * 50 * 100
+    assert of_each["EASE on both"] == pytest.approx(few + apart + 6 * 35 * 200 * 50)

@@ -404,7 +404,8 @@ class ItemNeighbours(OnAverages):
         squares, rows = float(min(table.n_items, MOST_COMPARED)) ** 2, table.rows.n_users
         # The whole table, and as many hold-outs as errors are measured on.
         times = 1.0 + min(n_inner, -(-LEAST_ROWS * PARTS // rows))
-        return super().effort(table, n_inner) + times * squares * (1_300.0 + 0.6 * rows)
+        comparing = squares * (450.0 + 0.2 * rows) + float(table.rows.indices.size) ** 2 / rows
+        return super().effort(table, n_inner) + times * comparing
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the averages' settings, then its own, then learn from the whole table."""
@@ -648,9 +649,11 @@ class RidgeFactors(OnAverages):
     def effort(self, table: TrainingTable, n_inner: int) -> float:
         """Return about how many operations a fit takes: one regression for each row and item."""
         rows, columns = table.rows.n_users, table.n_items
+        n_values = table.rows.indices.size
         # For full rows and columns, the missing entries are subtracted.
-        entries = min(table.rows.indices.size, 2.0 * rows * columns - table.rows.indices.size)
-        learning = 2.0 * entries * self.rank**2 + 0.2 * (rows + columns) * self.rank**3
+        entries = min(n_values, float(rows) * columns - n_values)
+        learning = entries * (self.rank**2 + 300.0) + 0.2 * (rows + columns) * self.rank**3
+        learning += 4.0 * n_values * self.rank if table.is_full else 0.0
         times = self.n_rounds * (len(self.learning_settings) + 2.0)
         return super().effort(table, n_inner) + times * learning
 

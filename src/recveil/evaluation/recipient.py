@@ -258,7 +258,7 @@ def fit_all(
         "Learning",
         weigh=lambda each: each.effort(table, len(inner)),
         share=_FITTING,
-        total=sum(each.effort(table, len(inner)) for each in rankers),
+        total=_effort(chosen, table, len(inner)),
     )
     # Rankers share what they take apart, and the others nothing with them.
     with one_thread(), in_second_thread(fit_others):
@@ -270,8 +270,15 @@ def fit_all(
 def effort_of_fits(table: TrainingTable) -> float:
     """Return about how many operations `fit_all` takes by default, for the bar."""
     usual = recommenders_of_likes if table.scale.unary else default_recommenders
-    n_inner = n_inner_splits(table)
-    return sum(each.effort(table, n_inner) for each in usual())
+    return _effort(usual(), table, n_inner_splits(table))
+
+
+def _effort(recommenders: Sequence[Recommender], table: TrainingTable, n_inner: int) -> float:
+    """Return the operations of the longer one of the two threads of `fit_all`."""
+    by_thread = [0.0, 0.0]
+    for each in recommenders:
+        by_thread[isinstance(each, Ranker)] += each.effort(table, n_inner)
+    return max(by_thread)
 
 
 def serve(
