@@ -20,6 +20,7 @@ from datetime import date
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 from independent_drawn import kind_of, problems_of_model, problems_of_promise, problems_of_users
 from independent_form import UNSHOWN, in_names_of_8, number_of, problems_of_form, short
@@ -109,6 +110,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
     name = next((name for name in names if name in result["files"]), None)
     next_to = ["README.md"] if is_drawn else ["classes.csv", "README.md"]
     next_to += ["items.csv"] if "item_table" in result else []
+    next_to += ["answers.npz"] if "answers" in result["settings"] else []
     next_to += ["users.csv"] if "user_attributes" in result else []
     if set(result["files"]) != {name, *next_to} or not (folder / name).is_file():
         yield "other files than such a release has"
@@ -123,6 +125,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
         yield from problems_of_model(rows, result)
         yield from problems_of_formulas({row["item_id"] for row in rows}, result)
         yield from problems_of_item_table(folder, {row["item_id"] for row in rows}, result)
+        yield from problems_of_answers(folder, {row["item_id"] for row in rows}, result)
         return
     if found := list(problems_of_columns(folder / name, columns_of(result))):
         yield from found
@@ -135,6 +138,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
     items = {item for _, items, *_ in records for item in items}
     yield from problems_of_formulas(items, result)
     yield from problems_of_item_table(folder, items, result)
+    yield from problems_of_answers(folder, items, result)
     if is_drawn:
         yield from problems_of_users(records, result)
     else:
@@ -193,6 +197,25 @@ def problems_of_formulas(items, result):
     keeps_quiet = "formulas" not in result and number_of(result) < 5
     if result.get("formulas") != right and not keeps_quiet:
         yield "formulas are not told as they are"
+
+
+def problems_of_answers(folder, items, result):
+    """Say what the published answers cannot be, by the ledger and the items."""
+    if "answers" not in result["settings"]:
+        return
+    with np.load(folder / "answers.npz", allow_pickle=False) as file:
+        found = {name: file[name] for name in file.files}
+    for query in result["claim"]["ledger"]["queries"]:
+        answer = found.get(query["name"].replace(" ", "_"), np.zeros(0, np.int64))
+        is_chosen = (
+            query["name"] == "item sums" and result["settings"]["item_catalog"] == "selected"
+        )
+        if answer.dtype != np.float64 or not np.isfinite(answer).all():
+            yield "an answer is not made of numbers"
+        elif answer.size > query["values"] or (answer.size < query["values"] and not is_chosen):
+            yield "an answer has another size than its query"
+    if not set(items) <= set(found["items"].tolist()):
+        yield "items without an answer"
 
 
 def problems_of_item_table(folder, items, result):

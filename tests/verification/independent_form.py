@@ -298,6 +298,12 @@ def plan(given, number):
     return dict.fromkeys(names, is_number_of_plan) if has else {}
 
 
+def answers(given, number):
+    """Noisy answers may be published next to what was drawn from them."""
+    has = number == 9 and "answers" in given and given.get("noise") == "gaussian"
+    return {"answers": one_of("published")} if has else {}
+
+
 def is_number_of_plan(number, result):
     """A release that reuses noisy sums follows at least one; a plan has few of them."""
     is_one = type(number) is int and 2 <= number <= 10_000
@@ -367,6 +373,7 @@ def settings_of(result, number):
             **features(given, number),
             **cohort(given, number),
             **plan(given, number),
+            **answers(given, number),
             "people": one_of("asked for", "counted"),
             "pooled_share": share,
             "activity": numbers(1, MOST, count=128, order=sorted),
@@ -414,6 +421,7 @@ def settings_of(result, number):
             **features(given, number),
             **cohort(given, number),
             **plan(given, number),
+            **answers(given, number),
             "people": one_of("asked for", "counted"),
             "label_step": step_or_tenth,
             "pooled_share": share,
@@ -493,13 +501,15 @@ def problems_of_keys(result):
         expected += [(query, queries) for query in ledger["queries"]]
     if any(list(found) != wanted for found, wanted in expected):
         yield "release.json has other keys, or in another order"
-    order = ["classes.csv", "items.csv", "users.csv", "README.md"]
+    order = ["classes.csv", "items.csv", "users.csv", "answers.npz", "README.md"]
     order = [name for name in order if name in result["files"]]
     if list(result["files"])[1:] != order or ("items.csv" in order) != ("item_table" in result):
         yield "files stand in another order"
     have_users = ["user_attributes" in result, "users.csv" in order]
-    if have_users != [result["format"] == FORMATS[10]] * 2:
-        yield "attributes of users without their file or format, or the reverse"
+    has_answers = "answers" in result["settings"]
+    found = [*have_users, "answers.npz" in order]
+    if found != [*[result["format"] == FORMATS[10]] * 2, has_answers]:
+        yield "attributes of users or answers without their file or format, or the reverse"
 
 
 def problems_of_kinds(result):

@@ -96,6 +96,7 @@ class MethodOptions(TypedDict, total=False):
     cohort: str | None
     releases: int | None
     reuse: str | PathLike[str] | None
+    publish_answers: bool | None
     ledger: str | PathLike[str] | None
 
 

@@ -107,6 +107,7 @@ def _draw(
     items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
     _reject_beyond_disk(manifest, items, n_users, output, file_format)
     settings: dict[str, object] = dict(manifest.settings)
+    settings.pop("answers", None)  # they are in the folder of the model
     if "n_users" in settings:
         settings["n_users"] = "requested"
     return Published(

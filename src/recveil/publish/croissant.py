@@ -123,6 +123,7 @@ _ENCODINGS = {
     ".csv": "text/csv",
     ".md": "text/markdown",
     ".json": "application/json",
+    ".npz": "application/zip",
 }
 _MEANINGS = {
     "user_id": "a pseudonym, chosen at random for this release",

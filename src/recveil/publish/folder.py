@@ -29,6 +29,7 @@ from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.ledger import cost_of_rerun
 from recveil.release.manifest import (
     ALL_PARTS,
+    ANSWERS,
     ASSIGNMENT,
     CARD,
     CLASSES,
@@ -50,6 +51,7 @@ from recveil.release.manifest import (
     successor_class_list,
     to_bytes,
 )
+from recveil.release.noisy_answers import answers_to_bytes
 from recveil.release.private_folder import IN_TABLE
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
@@ -475,6 +477,8 @@ def _write_published(
         ids = published.pseudonyms(0, counts["records"])
         rows = published.user_table.to_arrow(ids, in_groups=layout == "groups")
         pa_csv.write_csv(rows, folder / USER_TABLE)
+    if published.answers is not None:
+        (folder / ANSWERS).write_bytes(answers_to_bytes(published.answers))
     (folder / CARD).write_bytes(data_card(manifest, content).encode())
     files |= {name: FileEntry.of(folder / name) for name in manifest.files_next_to_ratings}
     (folder / MANIFEST).write_bytes(to_bytes(replace(manifest, files=files).to_json()))

@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from recveil.publish.history import keep_history
 from recveil.release.manifest import (
+    ANSWERS,
     ASSIGNMENT,
     CARD,
     CLASSES,
@@ -171,7 +172,7 @@ def _remove_unless_locked(file: Path) -> None:
 
 # All files of a release and of its private folder.
 _OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
-_OWN_FILES |= {HIDDEN_ITEMS_FILE, PROTECTED, ERASURES, ITEM_TABLE, USER_TABLE, NOISY_SUMS}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE, PROTECTED, ERASURES, ITEM_TABLE, USER_TABLE, NOISY_SUMS, ANSWERS}
 
 # Within the staging folder. Synthetic users have no private folder, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"

@@ -10,7 +10,7 @@ from recveil.io.columns.feedback import count_levels
 from recveil.release.claim import bounds_of, card_text, claim_of_json
 from recveil.release.earlier_formats import RENAMED_SINCE, earlier_card
 from recveil.release.manifest import ALL_PARTS, Manifest
-from recveil.release.method import publishes_likes
+from recveil.release.method import has_answers, publishes_likes
 from recveil.release.synthetic_form import errors_of_noise
 from recveil.release.user_table import SUPPRESSED
 from recveil.runtime.errors import describe_count
@@ -72,6 +72,7 @@ def data_card(
             of_1_0=of_1_0,
             states_catalog=states_catalog and _has_rated_items(manifest),
             of_likes=likes,
+            of_answers=_of_answers(manifest),
             **bounds_of(manifest.claim),
             **errors_of_noise(content),
             ratings_file=ratings_file,
@@ -102,6 +103,18 @@ def _of_items(manifest: Manifest) -> str:
         f"text {names}.\nThe publisher states that these columns are public, and copied them: no "
         f"guarantee covers what they say.\nImport it as text in a spreadsheet, which may run a "
         f"cell that begins like a formula."
+    )
+
+
+def _of_answers(manifest: Manifest) -> str:
+    if not has_answers(manifest.settings):
+        return ""
+    (cost,) = manifest.method.undone_by(manifest.settings)
+    return (
+        f"`answers.npz` has the noisy answer to each query of the ledger, under its name with `_`. "
+        f"`item_sums` is by `items`,\nand `moments` the upper triangle, row by row, by "
+        f"`moment_items`. `offset`, `rating_mean` and `factors` are each\nitem's model. All of it "
+        f"follows from the noisy answers, so the guarantee covers it.\n\n{cost}"
     )
 
 

@@ -20,7 +20,7 @@ from recveil.release.claim import (
 )
 from recveil.release.dates import DATE, DATED_FORMAT, period_of
 from recveil.release.earlier_formats import class_list_header, with_names_of
-from recveil.release.method import Method, publishes_likes
+from recveil.release.method import Method, has_answers, publishes_likes
 from recveil.release.registry import find_method, method_of
 from recveil.release.settings import NEWEST, value_grid
 from recveil.release.sides import Published
@@ -69,6 +69,7 @@ PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk
 ERASURES = "erasures.jsonl"
 HIDDEN_ITEMS_FILE = "items.parquet"  # only if items have pseudonyms
 PROTECTED = "protected.parquet"  # only if the riskiest users were removed or truncated
+ANSWERS = "answers.npz"  # only of a release that publishes its noisy answers
 NOISY_SUMS = "sums.npz"  # only of a plan of releases with a public list of items
 
 FORMAT = f"recveil-release-{NEWEST}"
@@ -90,11 +91,18 @@ def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
 
 
 def files_next_to_ratings(
-    about: ClaimKind, *, has_item_table: bool = False, has_user_table: bool = False
+    about: ClaimKind,
+    *,
+    has_item_table: bool = False,
+    has_user_table: bool = False,
+    has_answers: bool = False,
 ) -> tuple[str, ...]:
     """Return the files that a release lists after the ratings, in order."""
-    tables = ([ITEM_TABLE] * has_item_table, [USER_TABLE] * has_user_table)
-    return (*([CLASSES] * about.contains_users), *tables[0], *tables[1], CARD)
+    has = {
+        **{CLASSES: about.contains_users, ITEM_TABLE: has_item_table},
+        **{USER_TABLE: has_user_table, ANSWERS: has_answers},
+    }
+    return (*(name for name, is_there in has.items() if is_there), CARD)
 
 
 def part_name(number: int, what: str = "ratings") -> str:
@@ -330,6 +338,7 @@ class Manifest:
             self.claim.about,
             has_item_table=bool(self.item_table),
             has_user_table=self.user_columns is not None,
+            has_answers=has_answers(self.settings),
         )
 
     @property

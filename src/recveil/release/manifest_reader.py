@@ -34,6 +34,7 @@ from recveil.release.manifest import (
     part_name,
     to_bytes,
 )
+from recveil.release.method import has_answers
 from recveil.release.records import hides_items
 from recveil.release.settings import SHA256, problems_of_settings, repr_start
 from recveil.release.user_table import ATTRIBUTE_FORMAT, problem_of_columns
@@ -234,6 +235,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
         content = tuple(part_name(number) for number in range(len(content)))
     has_item_table, has_user_table = "item_table" in manifest, "user_attributes" in manifest
     tables = {"has_item_table": has_item_table, "has_user_table": has_user_table}
+    tables["has_answers"] = has_answers(manifest["settings"])
     names = (*content, *files_next_to_ratings(about, **tables))
     yield from _key_problems("files", manifest["files"], names)
     yield from _problems_of_attributes(manifest)

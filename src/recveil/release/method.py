@@ -52,6 +52,11 @@ PLANNED_RELEASES, RELEASE_NUMBER = "planned_releases", "release_number"
 MOST_RELEASES = 10_000
 # Maximum number of factors of a user, in addition to the user count.
 MOST_DIRECTIONS = 64
+def has_answers(settings: Settings) -> bool:
+    """Return whether a release publishes the noisy answers that it was made from."""
+    return settings.get("answers") == "published"
+
+
 # Settings of releases made of likes, in place of all settings about ratings.
 OF_LIKES = PublicSetting(
     "feedback", ("implicit",), when=lambda settings: "feedback" in settings, first_format=6

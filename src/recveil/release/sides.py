@@ -1,6 +1,6 @@
 """Published and private sides of a release."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol
@@ -145,6 +145,8 @@ class Published:
     item_table: ItemTable | None = None
     # The published attributes of users
     user_table: UserTable | None = None
+    # The noisy answers and the model, by name, if they are published; see `release.noisy_answers`
+    answers: Mapping[str, NDArray[Any]] | None = None
 
     def pseudonyms(self, first: int, last: int) -> list[str]:
         """Return the user ids of the published rows `first` to `last - 1`."""

@@ -151,7 +151,9 @@ class SyntheticWriter:
             )
         n = self._sampled.n_blocks
         # Executors get only what they need, without the sums over users above all.
-        bare = replace(published, blocks=self._sampled.blocks, model=None, expect=None)
+        bare = replace(
+            published, blocks=self._sampled.blocks, model=None, expect=None, answers=None
+        )
         work = partial(_write_batches, published=bare, sampled=self._sampled, folder=str(folder))
         rows = self._spark.range(0, n, 1, n).mapInArrow(work, _WRITTEN).toArrow().to_pylist()
         rows.sort(key=lambda row: row["part"])

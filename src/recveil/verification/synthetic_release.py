@@ -13,6 +13,7 @@ import pyarrow as pa
 from recveil.release.claim import Claim
 from recveil.release.earlier_formats import model_column
 from recveil.release.manifest import MANIFEST, SHORT_USERS, Manifest
+from recveil.release.noisy_answers import ITEMS
 from recveil.release.synthetic_form import MOST_MISSED, MOST_SAMPLED, batch_size
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.memory import MemoryLimitError
@@ -28,6 +29,7 @@ from recveil.verification.other_files import (
     wrong_formulas,
 )
 from recveil.verification.private_data import PublishedNames
+from recveil.verification.published_answers import check_answers
 from recveil.verification.published_file import PublishedFile, model_table
 from recveil.verification.results import Verification, Violation, Violations
 
@@ -102,6 +104,10 @@ def check_synthetic(
     violations += line_breaks_in_items(items, name)
     of_table, table_limits = check_item_table(folder, manifest, items)
     violations += of_table
+    answers, of_answers = check_answers(folder, manifest, items)
+    violations += of_answers
+    if answers is not None:
+        items = [*{*items, *answers[ITEMS].tolist()}]
     names.items.extend(items)
     return replace(
         result,

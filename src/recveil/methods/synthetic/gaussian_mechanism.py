@@ -68,7 +68,14 @@ _LARGEST = 2**62
 class Mechanism:
     """Answers each query once, with Gaussian noise, and keeps the ledger."""
 
-    def __init__(self, source: NoiseSource, sigmas: Mapping[str, float]) -> None:
+    def __init__(
+        self, source: NoiseSource, sigmas: Mapping[str, float], *, keeps_answers: bool = False
+    ) -> None:
+        # The noisy answers as they were returned; for publication, if they are kept.
+        self.answers: dict[str, NDArray[np.float64]] = {}
+        # The positions of the items above the threshold, to which the rows of an answer belong
+        self.named: NDArray[np.intp] | None = None
+        self._keeps_answers = keeps_answers
         self._source = source
         self._sigmas = dict(sigmas)
         self._queries: dict[str, Query] = {}
@@ -95,7 +102,7 @@ class Mechanism:
         """Answer a query that sums one vector per user."""
         query, stream = self._enter(name, what, exact, grid, sensitivity)
         self._queries[name] = replace(query, values=exact.size)
-        return _with_noise(exact, stream, query.sigma, grid)
+        return self._kept(name, _with_noise(exact, stream, query.sigma, grid))
 
     def measure_items(
         self,
@@ -133,7 +140,8 @@ class Mechanism:
                 f"a larger epsilon or delta, or an item_catalog (--item-catalog)",
                 code="budget.too-small",
             )
-        return items, noisy[items]
+        self.named = items
+        return items, self._kept(name, noisy[items])
 
     def measure_symmetric(
         self,
@@ -177,6 +185,13 @@ class Mechanism:
             noisy[first:last, first:] = block
             noisy[last:, first:last] = block[:, last - first :].T
         np.fill_diagonal(noisy, diagonal)
+        if self._keeps_answers:
+            self.answers[name] = noisy[np.triu_indices(n)]
+        return noisy
+
+    def _kept(self, name: str, noisy: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self._keeps_answers:
+            self.answers[name] = noisy.copy()
         return noisy
 
     def ledger(self) -> Ledger:

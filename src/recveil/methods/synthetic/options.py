@@ -202,6 +202,12 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
         )
     _check_series(options, is_exact=is_exact)
     _check_reuse(options)
+    if options.get("publish_answers") and is_exact:
+        raise RecveilError(
+            "publish_answers (--publish-answers): epsilon (--epsilon) is none, and exact sums are "
+            "never published; drop it, or give an epsilon such as 3",
+            code="option.conflict",
+        )
     if options.get("item_features") is not None and is_exact:
         raise RecveilError(
             "item_features (--item-features): epsilon (--epsilon) is none, and without noise "

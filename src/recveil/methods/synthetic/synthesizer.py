@@ -81,6 +81,14 @@ from recveil.release.claim import Claim
 from recveil.release.dates import COHORT, Cohort
 from recveil.release.ledger import Ledger, cost_of_rerun, delta_left, epsilon_of
 from recveil.release.method import PLANNED_RELEASES, RELEASE_NUMBER
+from recveil.release.noisy_answers import (
+    FACTORS,
+    ITEMS,
+    MOMENT_ITEMS,
+    OFFSETS,
+    RATING_MEANS,
+    array_name,
+)
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import Private, Published
@@ -231,6 +239,9 @@ class Synthesizer(BaseAnonymizer):
     reuse : path, optional
         The private folder of the release before of the plan: its noisy sums are averaged with
         those of this release, whose claim then covers all releases until now.
+    publish_answers : bool
+        Whether a release has the noisy answers and the model, too. Attacks then come nearer to the
+        bound of the guarantee, which stays the same.
     ledger : path or "none", optional
         The file that records what all runs spent; see `recveil.budget`. "none" records nothing.
     seed : int, optional
@@ -267,6 +278,7 @@ class Synthesizer(BaseAnonymizer):
         cohort: str | None = None,
         releases: int | None = None,
         reuse: EarlierSums | str | PathLike[str] | None = None,
+        publish_answers: bool = False,
         ledger: str | PathLike[str] | None = None,
         seed: int | None = None,
     ) -> None:
@@ -280,6 +292,7 @@ class Synthesizer(BaseAnonymizer):
         self.cohort = cohort
         self.releases = releases
         self.reuse = reuse
+        self.publish_answers = publish_answers
         self.ledger = ledger
         self.seed = seed
         self.check_options()
@@ -383,6 +396,7 @@ class Synthesizer(BaseAnonymizer):
                 "cohort": self.cohort,
                 "releases": self.releases,
                 "reuse": self.reuse,
+                "publish_answers": self.publish_answers,
                 "item_catalog": self.item_catalog,
                 "ledger": None if self.epsilon is None else self.ledger,
             }
@@ -611,12 +625,18 @@ class Synthesizer(BaseAnonymizer):
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
         # Sampling after the noise is postprocessing; its seed need not be secret.
         rng = np.random.default_rng(self.seed)
-        measured, model, claim = self._ask(ratings, public, items, source, rng, n_users, recording)
-        released = items[measured.released]
+        measured, model, claim, mechanism = self._ask(
+            ratings, public, items, source, rng, n_users, recording
+        )
+        released, order = items[measured.released], np.arange(measured.released.size)
         if not public.is_catalogue:
             released, order = published_order(released)
             model = model.of_items(order)
-        return Learnt(released, measured, model, claim, ratings.scale, rng)
+        learnt = Learnt(released, measured, model, claim, ratings.scale, rng)
+        if mechanism is None or not self.publish_answers:
+            return learnt
+        rows = measured.released[order]
+        return learnt._replace(answers=_answers(mechanism, rows, items[measured.chosen], learnt))
 
     def _ask(
         self,
@@ -627,14 +647,14 @@ class Synthesizer(BaseAnonymizer):
         rng: np.random.Generator,
         n_users: int,
         recording: Recording | None,
-    ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel, Claim]:
+    ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel, Claim, Mechanism | None]:
         shares = SHARES_OF_LIKES if ratings.scale.unary else SHARES
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
-            return *_fit(ratings, sums, public, sigmas, rng), Claim("aggregates", n_users)
+            return *_fit(ratings, sums, public, sigmas, rng), Claim("aggregates", n_users), None
         budget = self._budget()
         sigmas = budget.sigmas(shares)
-        mechanism = Mechanism(source, sigmas)
+        mechanism = Mechanism(source, sigmas, keeps_answers=self.publish_answers)
         if mechanism.is_secret:  # noise that follows from a seed cannot be published
             record_spending(partial(spent_so_far, mechanism, budget))
 
@@ -648,7 +668,7 @@ class Synthesizer(BaseAnonymizer):
             measured, model = _fit(ratings, mechanism, public, sigmas, rng)
             if not public.is_catalogue:
                 reject_personal_ids(items[measured.released], can_hide=False)
-        return measured, model, self._claim(budget, mechanism.ledger(), ratings.scale)
+        return measured, model, self._claim(budget, mechanism.ledger(), ratings.scale), mechanism
 
     def _claim(self, budget: Budget, ledger: Ledger, scale: RatingScale) -> Claim:
         """Return the claim of this release, and of those whose noisy sums it reuses."""
@@ -669,7 +689,7 @@ class Synthesizer(BaseAnonymizer):
 
     def published(self, learnt: "Learnt", drawn: SampledUsers | SampledBatches) -> Published:
         """Return the published synthetic users and their provenance."""
-        items, measured, model, claim, scale, rng = learnt
+        items, measured, model, claim, scale, rng, answers = learnt
         n_users, grid = drawn.n_users, step_of_drawn(scale, whole=drawn.whole)
 
         def table() -> pa.Table:
@@ -690,6 +710,7 @@ class Synthesizer(BaseAnonymizer):
             **({} if self.item_features is None else {"item_features": "given"}),
             **({} if self.cohort is None else {COHORT: str(Cohort.of(self.cohort))}),
             **self._place_in_plan(claim),
+            **({} if answers is None else {"answers": "published"}),
             "n_users": "counted" if self.n_users is None else "requested",
             **({} if scale.unary else {"value_step": grid}),
             "omitted_share": round(1 - measured.share_as_json, 4),
@@ -708,6 +729,7 @@ class Synthesizer(BaseAnonymizer):
             default_layout="users",
             model=table,
             expect=expect,
+            answers=answers,
         )
 
     def _place_in_plan(self, claim: Claim) -> dict[str, object]:
@@ -738,6 +760,32 @@ class Learnt(NamedTuple):
     scale: RatingScale
     # Draws everything but noise
     rng: np.random.Generator
+    # What `answers.npz` has, if it is published
+    answers: Mapping[str, NDArray[Any]] | None = None
+
+
+def _answers(
+    mechanism: Mechanism, rows: NDArray[np.int64], moment_items: NDArray[Any], learnt: Learnt
+) -> dict[str, NDArray[Any]]:
+    """Return the noisy answers, of items only those released, and the model; see `noisy_answers`.
+
+    All of it postprocesses the answers, so it costs no privacy.
+    """
+    answers, model = mechanism.answers, learnt.model
+    if mechanism.named is not None:
+        rows = np.searchsorted(mechanism.named, rows)
+    means = {}
+    if isinstance(model, UserModel):
+        means[RATING_MEANS] = model.rating_means.astype(np.float32)
+    return {
+        **{array_name(query): answers[query] for query in answers},
+        array_name("item sums"): answers["item sums"][rows],
+        ITEMS: learnt.items,
+        MOMENT_ITEMS: moment_items,
+        OFFSETS: model.offsets.astype(np.float32),
+        **means,
+        FACTORS: model.item_embeddings.astype(np.float32),
+    }
 
 
 def _fit(
