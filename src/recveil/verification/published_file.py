@@ -28,6 +28,7 @@ from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import prefetch
 from recveil.verification.parquet_bytes import MOST_ROWS, ParquetBytes, UnaccountedError
 from recveil.verification.results import Violation, Violations
+from recveil.verification.rule_of_users import copied_records, samples_tenths
 
 # Memory per item while its rows are checked: an object for its id, and copies of numbers.
 _AN_ITEM = 100
@@ -279,6 +280,7 @@ class PublishedFile:
         self._stated_claim = manifest.claim.about
         self._is_one_user_each = manifest.is_one_user_each
         self._grid = manifest.value_grid
+        self._has_tenths = samples_tenths(manifest)
         self.pseudonyms = Pseudonyms(manifest.counts.get("users"))
         self.period = manifest.settings.get("dates")
         if "date" in self.compared_too:
@@ -402,6 +404,10 @@ class PublishedFile:
         if grid is not None and grid >= _FINEST_GRID:
             problem = f"its rating is not on the grid of {grid:g} in the settings"
             yield problem, self._off_grid(records.values, grid)
+        if self._has_tenths:
+            copied = copied_records(records.indptr, records.values, self.scale)
+            problem = "its ratings are all levels of the scale, as if copied: sampled ones differ"
+            yield problem, starts[copied]
         if records.days is not None:
             problem = f"its date is not the first day of a {self.period}"
             yield problem, np.flatnonzero(_within_period(records.days, str(self.period)))

@@ -32,6 +32,7 @@ from recveil.verification.private_data import PublishedNames
 from recveil.verification.published_answers import check_answers
 from recveil.verification.published_file import PublishedFile, model_table
 from recveil.verification.results import Verification, Violation, Violations
+from recveil.verification.rule_of_users import wrong_shares
 
 # Larger values may make sums of a model's numbers overflow.
 _LARGEST = 1e12
@@ -106,6 +107,9 @@ def check_synthetic(
     violations += of_table
     answers, of_answers = check_answers(folder, manifest, items)
     violations += of_answers
+    if answers is not None and not violations and manifest.layout != "model":
+        problems = wrong_shares(folder, manifest, answers)
+        violations += (Violation.of_file(name, problem) for problem in problems)
     if answers is not None:
         items = [*{*items, *answers[ITEMS].tolist()}]
     names.items.extend(items)
