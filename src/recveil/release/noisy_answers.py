@@ -18,11 +18,7 @@ RATING_MEANS = "rating_mean"  # not of likes
 
 
 def array_name(query: str) -> str:
-    """Return the name of the array with a query's answer.
-
-    >>> array_name("item sums")
-    'item_sums'
-    """
+    """Return the name of the array with a query's answer."""
     return query.replace(" ", "_")
 
 

@@ -40,11 +40,9 @@ def samples_tenths(manifest: Manifest) -> bool:
 
 
 def copied_records(indptr: NDArray[Any], values: Numbers, scale: RatingScale) -> NDArray[np.int64]:
-    """Return the records whose values are all levels of the scale, although tenths are sampled.
-
-    A sampled value is an expected one among the liked levels, or among the others, and is between
-    two of them for nearly all users.
-    """
+    """Return the records whose values are all levels, although tenths are sampled."""
+    # A sampled value is an expected one among the liked levels, or among the others, and is between
+    # two of them for nearly all users.
     levels, liked = rating_levels(scale), values >= scale.liked_from
     sides = {True: levels[levels >= scale.liked_from], False: levels[levels < scale.liked_from]}
     varies = np.where(liked, sides[True].size > 1, sides[False].size > 1)

@@ -45,11 +45,9 @@ def reject_dropped_rows(reading: Reading) -> None:
 
 
 def of_cohort(ratings: Ratings, cohort: Cohort, *, keeps_items: bool = False) -> Ratings:
-    """Return the users whose first rating is in a cohort, with all their ratings.
-
-    Nothing of it depends on other users: its items are those that these users rated, and the type
-    of their ids follows from these alone.
-    """
+    """Return the users whose first rating is in a cohort, with all their ratings."""
+    # Nothing of it depends on other users: its items are those that these users rated, and the type
+    # of their ids follows from these alone.
     if ratings.days is None:
         raise RecveilError(
             "cohort (--cohort): the table has no dates, which show when users joined; name their "
@@ -307,11 +305,9 @@ def needs_secret_noise(options: Mapping[str, Any]) -> bool:
 
 
 def parse_item_catalog(value: Any) -> NDArray[Any] | str:
-    """Return the public list of items, ascending, or "as-rated".
-
-    Ids are integers if all ids of the list are written so, and text otherwise. The type of the ids
-    of the ratings plays no part, since published ids must not depend on it.
-    """
+    """Return the public list of items, ascending, or "as-rated"."""
+    # Ids are integers if all ids of the list are written so, and text otherwise. The type of the
+    # ids of the ratings plays no part, since published ids must not depend on it.
     if isinstance(value, str) and value == AS_RATED:
         return AS_RATED
     names, where = _names(value)

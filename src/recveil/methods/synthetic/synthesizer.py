@@ -125,10 +125,8 @@ class Budget:
 
     @classmethod
     def of_plan(cls, plan: Plan, threshold_share: float) -> Self:
-        """Return the budget of one of several releases, which compose to the plan's guarantee.
-
-        Their losses add up in squares, and their parts of delta for thresholds add up.
-        """
+        """Return the budget of one of several releases, which compose to the plan's guarantee."""
+        # Their losses add up in squares, and their parts of delta for thresholds add up.
         part = threshold_share * plan.delta
         whole = cls.of(plan.epsilon, plan.delta, threshold_delta=part)
         delta = _round_down(plan.delta / plan.releases)
@@ -767,10 +765,7 @@ class Learnt(NamedTuple):
 def _answers(
     mechanism: Mechanism, rows: NDArray[np.int64], moment_items: NDArray[Any], learnt: Learnt
 ) -> dict[str, NDArray[Any]]:
-    """Return the noisy answers, of items only those released, and the model; see `noisy_answers`.
-
-    All of it postprocesses the answers, so it costs no privacy.
-    """
+    # All of it postprocesses noisy answers, of items only those released, so it costs no privacy.
     answers, model = mechanism.answers, learnt.model
     if mechanism.named is not None:
         rows = np.searchsorted(mechanism.named, rows)
