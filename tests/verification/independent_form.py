@@ -261,6 +261,17 @@ def neighbours(given, parts, number):
     return {"neighbours": one_of(*range(1, 10_001))} if is_stated else {}
 
 
+def bound(given, number):
+    """So many ratings of a user may count at most."""
+    has = number == 9 and "max_ratings" in given
+    return {"max_ratings": is_bound} if has else {}
+
+
+def is_bound(most, _):
+    """A number of ratings, of which two at least make a pair."""
+    return type(most) is int and 2 <= most <= 100_000
+
+
 def features(given, number):
     """Noisy sums may be read with public features of items."""
     has = number == 9 and "item_features" in given and given.get("noise") == "gaussian"
@@ -370,6 +381,7 @@ def settings_of(result, number):
         rest["synthetic people"] = {
             "noise": one_of("gaussian", "none"),
             "catalogue": one_of("given", "as rated", "chosen"),
+            **bound(given, number),
             **features(given, number),
             **cohort(given, number),
             **plan(given, number),
@@ -418,6 +430,7 @@ def settings_of(result, number):
         rest = {
             "noise": one_of("gaussian", "none"),
             "catalogue": one_of("given", "as rated", "chosen"),
+            **bound(given, number),
             **features(given, number),
             **cohort(given, number),
             **plan(given, number),

@@ -91,6 +91,7 @@ class MethodOptions(TypedDict, total=False):
     delta: float | None
     n_users: int | None
     item_catalog: Any
+    max_ratings: int | None
     item_features: Any
     rating_grid: Literal["tenths", "whole"] | None
     cohort: str | None

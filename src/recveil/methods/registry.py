@@ -145,11 +145,9 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
 
 
 def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer | None:
-    """Return a synthesizer whose noise the seed repeats; None if it needs features or other sums.
-
-    An adversary with shadow releases takes the list of items from their own users. If the release
-    has a requested number of users, so do these.
-    """
+    """Return a synthesizer whose noise the seed repeats; None if it needs features or other sums."""
+    # An adversary with shadow releases takes the list of items from their own users. If the release
+    # has a requested number of users, so do these.
     claim, scale = manifest.claim, manifest.scale
     reuses_sums = claim.ledger is not None and claim.ledger.earlier
     if "item_features" in manifest.settings or reuses_sums:
@@ -164,6 +162,7 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer | None:
         1e-6 if claim.delta is None else claim.delta,
         n_users=manifest.counts.get("users") if has_n_users else None,
         item_catalog=None if manifest.settings["item_catalog"] == "selected" else AS_RATED,
+        max_ratings=manifest.settings.get("max_ratings"),
         rating_grid=grid,
         seed=seed,
     )

@@ -50,6 +50,8 @@ def publishes_ratings(settings: Settings) -> bool:
 # The settings of releases that reuse noisy sums, and the largest number of releases of a plan.
 PLANNED_RELEASES, RELEASE_NUMBER = "planned_releases", "release_number"
 MOST_RELEASES = 10_000
+# The setting that bounds a user's ratings; without a public catalogue, they are clipped to so many.
+MAX_RATINGS, MOST_ITEMS = "max_ratings", 100_000
 # Maximum number of factors of a user, in addition to the user count.
 MOST_DIRECTIONS = 64
 def has_answers(settings: Settings) -> bool:

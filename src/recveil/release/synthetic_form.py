@@ -130,8 +130,6 @@ COUNT_SHARE, COUNT_SHARE_OF_FEW = 0.3, 0.6
 _WITHIN_95 = 1.96
 # A scale with more levels is counted in this many bins.
 MOST_LEVELS = 21
-# Without a public catalogue, user counts are clipped to this number of items.
-MOST_ITEMS = 100_000
 # Minimum and maximum number of items in the moments.
 FEWEST_CHOSEN, MOST_CHOSEN = 2, 10_000
 # Number of equally likely user counts.
@@ -459,9 +457,11 @@ def _problems_of_ledger(
         return
     likes = publishes_likes(manifest["settings"])
     n_items, is_chosen = _queried_items(ledger, likes=likes), catalogue == "selected"
+    most, stated = MOST_ITEMS if is_chosen else n_items, manifest["settings"].get(MAX_RATINGS)
+    most = min(most, stated) if type(stated) is int else most
     side = _side_of_moments(ledger, min(n_items, _most_items(manifest, ledger)))
     values = {
-        "users by user count": activity_edges(MOST_ITEMS if is_chosen else n_items).size - 1,
+        "users by user count": activity_edges(most).size - 1,
         "rating levels": rating_levels(scale).size,
         "user means": _MEANS,
         "item sums": sums_of_item(likes=likes) * n_items,

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.methods.synthetic.options import counted_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -50,7 +51,7 @@ class QueriedItemSums(NamedTuple):
     items: NDArray[Any]
     # The position of each item of the table among them
     places: NDArray[np.integer]
-    # Of a user with more ratings, the first ones count
+    # Of a user with more ratings, so many count
     most_items: int
 
 
@@ -175,8 +176,7 @@ def _rows(table: pa.Table, starts: NDArray[np.int64], most_items: int) -> Iterat
         raise duplicate_error()
     firsts = starts[:-1]
     if np.diff(starts).max() > most_items:
-        within = np.arange(places.size) - np.repeat(starts[:-1], np.diff(starts))
-        is_counted = within < most_items
+        is_counted = counted_ratings(starts, most_items)
         places, ratings = places[is_counted], ratings[is_counted]
         starts = np.concatenate([[0], np.cumsum(np.minimum(np.diff(starts), most_items))])
     offsets = pa.array(starts.astype(np.int32))

@@ -108,8 +108,8 @@ def check_synthetic(
     answers, of_answers = check_answers(folder, manifest, items)
     violations += of_answers
     if answers is not None and not violations and manifest.layout != "model":
-        problems = wrong_shares(folder, manifest, answers)
-        violations += (Violation.of_file(name, problem) for problem in problems)
+        wrong = wrong_shares(folder, manifest, answers)
+        violations += (Violation.of_file(name, problem) for problem in wrong)
     if answers is not None:
         items = [*{*items, *answers[ITEMS].tolist()}]
     names.items.extend(items)

@@ -18,7 +18,7 @@ from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.io.pipes import STANDARD, require_path
 from recveil.ratings import Ratings
 from recveil.release.dates import Cohort
-from recveil.release.method import MOST_RELEASES
+from recveil.release.method import MOST_ITEMS, MOST_RELEASES
 from recveil.release.synthetic_form import MOST_DELTA
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 
@@ -104,9 +104,7 @@ def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
     """Order items by id, integers first by value, whatever other items the table has."""
     if ratings.items.dtype == object:
         ratings = _moved(ratings, *places_in_public_order(ratings.items))
-    if ratings.n_users and ratings.activity.max() > most_items:
-        ratings = _first(ratings, most_items)
-    return ratings
+    return with_most(ratings, most_items)
 
 
 def places_in_public_order(items: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -147,12 +145,25 @@ def _moved(ratings: Ratings, items: NDArray[Any], at: NDArray[np.int64]) -> Rati
     return Ratings(ratings.users, items, ratings.indptr, indices, values, days, ratings.scale)
 
 
-def _first(ratings: Ratings, most: int) -> Ratings:
-    activity = np.minimum(ratings.activity, most)
-    within = np.arange(ratings.n_ratings) - ratings.indptr[ratings.user_positions()]
-    indptr = np.concatenate([[0], np.cumsum(activity)])
-    indices, values = ratings.indices[within < most], ratings.values[within < most]
+def with_most(ratings: Ratings, most: int) -> Ratings:
+    """Return so many ratings of each user at most; see `counted_ratings`."""
+    if not ratings.n_users or ratings.activity.max() <= most:
+        return ratings
+    is_counted = counted_ratings(ratings.indptr, most)
+    indptr = np.concatenate([[0], np.cumsum(np.minimum(ratings.activity, most))])
+    indices, values = ratings.indices[is_counted], ratings.values[is_counted]
     return Ratings(ratings.users, ratings.items, indptr, indices, values, None, ratings.scale)
+
+
+def counted_ratings(indptr: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
+    """Return which ratings count, evenly spread over the items of each user."""
+    # They follow from a user's own number of ratings and the public order of items: positions of
+    # items would depend on those that other users rated.
+    n = np.diff(indptr)
+    within = np.arange(indptr[-1]) - np.repeat(indptr[:-1], n)
+    n_of = np.repeat(n, n)
+    few = n_of <= most
+    return np.asarray(few | ((within + 1) * most // n_of > within * most // n_of))
 
 
 NO_NOISE = "none"
@@ -199,6 +210,13 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
             code="option.conflict",
         )
     _check_series(options, is_exact=is_exact)
+    most = options.get("max_ratings")
+    if most is not None and not (type(most) is int and 2 <= most <= MOST_ITEMS):
+        raise RecveilError(
+            f"max_ratings (--max-ratings) is {quoted(most)}; expected a number of ratings per user "
+            f"from 2 to {MOST_ITEMS:,}",
+            code="option.value",
+        )
     _check_reuse(options)
     if options.get("publish_answers") and is_exact:
         raise RecveilError(

@@ -39,6 +39,7 @@ from recveil.methods.synthetic.options import (
     places_on_catalog,
     published_order,
     reject_dropped_rows,
+    with_most,
 )
 from recveil.methods.synthetic.sum_queries import (
     SHARES,
@@ -80,7 +81,7 @@ from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
 from recveil.release.dates import COHORT, Cohort
 from recveil.release.ledger import Ledger, cost_of_rerun, delta_left, epsilon_of
-from recveil.release.method import PLANNED_RELEASES, RELEASE_NUMBER
+from recveil.release.method import MOST_ITEMS, PLANNED_RELEASES, RELEASE_NUMBER
 from recveil.release.noisy_answers import (
     FACTORS,
     ITEMS,
@@ -96,7 +97,6 @@ from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.synthetic_form import (
     FEWEST_CHOSEN,
     FEWEST_SUMMED,
-    MOST_ITEMS,
     THRESHOLD_SHARE,
     step_of_drawn,
 )
@@ -218,6 +218,9 @@ class Synthesizer(BaseAnonymizer):
         The public list of items, or a text file with one id per line. "as-rated" if the list of
         rated items is public. By default items are selected by their noisy sums, and rare items are
         dropped.
+    max_ratings : int, optional
+        The ratings of a user that count at most, evenly spread over their items: a public number,
+        not one read off the table. By default all, and 100,000 without an item_catalog.
     item_features : ItemFeatures or path, optional
         Public features of items, such as genres, which do not depend on the ratings; see
         `recveil.io.item_features.read_item_features`. They lower the noise in embeddings and item
@@ -270,6 +273,7 @@ class Synthesizer(BaseAnonymizer):
         *,
         n_users: int | None = None,
         item_catalog: Any = None,
+        max_ratings: int | None = None,
         item_features: ItemFeatures | str | PathLike[str] | None = None,
         rating_grid: Literal["tenths", "whole"] | None = None,
         scale: ScaleLike | None = None,
@@ -284,6 +288,7 @@ class Synthesizer(BaseAnonymizer):
         self.delta = delta
         self.n_users = n_users
         self.item_catalog = item_catalog
+        self.max_ratings = max_ratings
         self.item_features = item_features
         self.rating_grid = rating_grid
         self.scale = scale
@@ -390,6 +395,7 @@ class Synthesizer(BaseAnonymizer):
                 "epsilon": epsilon,
                 "delta": delta,
                 "n_users": self.n_users,
+                "max_ratings": self.max_ratings,
                 "item_features": self.item_features,
                 "cohort": self.cohort,
                 "releases": self.releases,
@@ -508,12 +514,17 @@ class Synthesizer(BaseAnonymizer):
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
         """Return the public facts, and the ratings on the items of the catalogue."""
         if self.item_catalog is None:
-            queried = in_public_order(ratings, MOST_ITEMS)
+            queried = in_public_order(ratings, self._most_items)
             return self._facts_of(queried.items, ratings.scale), queried
         items = parse_item_catalog(self.item_catalog)
         # Text: the list of rated items
         queried = ratings if isinstance(items, str) else on_catalog(ratings, items)
+        queried = with_most(queried, self._most_items)
         return self._facts_of(queried.items, ratings.scale), queried
+
+    @property
+    def _most_items(self) -> int:
+        return MOST_ITEMS if self.max_ratings is None else self.max_ratings
 
     def _facts_of(self, items: NDArray[Any], scale: RatingScale | None = None) -> Public:
         """Return the public facts on the queried items."""
@@ -529,11 +540,10 @@ class Synthesizer(BaseAnonymizer):
             found = None if scale is None else self._earlier(scale)
             earlier = None if found is None else found.on(items)
             is_planned = self.releases is not None
-            return Public(
-                True, items.size, features=of_items, earlier=earlier, is_planned=is_planned
-            )
+            most = items.size if self.max_ratings is None else min(items.size, self.max_ratings)
+            return Public(True, most, features=of_items, earlier=earlier, is_planned=is_planned)
         share = 0.0 if self.epsilon is None else self._budget().threshold_delta
-        return Public(False, MOST_ITEMS, share, of_items)
+        return Public(False, self._most_items, share, of_items)
 
     def public_items(self, items: NDArray[Any]) -> tuple[Public, NDArray[Any], NDArray[np.int64]]:
         """Return the public facts, the queried items, and the position of each rated item.
@@ -705,6 +715,7 @@ class Synthesizer(BaseAnonymizer):
             "method": SYNTHETIC.title,
             "noise": "none" if self.epsilon is None else "gaussian",
             "item_catalog": _catalog_setting(self.item_catalog),
+            **({} if self.max_ratings is None else {"max_ratings": self.max_ratings}),
             **({} if self.item_features is None else {"item_features": "given"}),
             **({} if self.cohort is None else {COHORT: str(Cohort.of(self.cohort))}),
             **self._place_in_plan(claim),

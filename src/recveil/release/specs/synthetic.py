@@ -6,7 +6,9 @@ from typing import Any
 from recveil.release.claim import card_text
 from recveil.release.dates import COHORT
 from recveil.release.method import (
+    MAX_RATINGS,
     MOST_DIRECTIONS,
+    MOST_ITEMS,
     MOST_RELEASES,
     OF_LIKES,
     PLANNED_RELEASES,
@@ -155,6 +157,12 @@ SYNTHETIC = Method(
         PublicSetting("method", ("synthetic users",)),
         PublicSetting("noise", ("gaussian", "none")),
         PublicSetting("item_catalog", ("given", "rated items", "selected")),
+        PublicSetting(
+            MAX_RATINGS,
+            range(2, MOST_ITEMS + 1),
+            when=lambda settings: MAX_RATINGS in settings,
+            first_format=9,
+        ),
         PublicSetting("item_features", ("given",), when=_has_features, first_format=9),
         PublicSetting(COHORT, any_cohort=True, when=_has_cohort, first_format=9),
         PublicSetting(
@@ -208,6 +216,14 @@ SYNTHETIC = Method(
             metavar="FILE|as-rated",
             help="A public list of items, one id per line; as-rated if the list of rated items is "
             "public. Default: items are selected by noisy counts, and rare ones omitted.",
+            panel="Synthetic users",
+        ),
+        Option(
+            name="max_ratings",
+            kind=int,
+            metavar="N",
+            help="Ratings of a user that count at most, evenly spread over their items: a public "
+            "number, not read off the table. Default: all (100,000 without --item-catalog).",
             panel="Synthetic users",
         ),
         Option(
