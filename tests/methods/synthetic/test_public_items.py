@@ -56,11 +56,11 @@ def test_order_is_that_of_whole_numbers_first():
             assert part.tolist() == other.tolist()
 
 
-def test_who_rated_too_much_counts_with_the_first_of_their_items():
+def test_who_rated_too_much_counts_with_some_of_their_items():
     ratings = Ratings.from_columns([1, 1, 1, 2], [10, 9, 30, 30], [4, 2, 5, 1])
     cut = in_public_order(ratings, 2)
     assert cut.activity.tolist() == [2, 1]
-    assert cut.items[cut.row(0)[0]].tolist() == [9, 10]
+    assert cut.items[cut.row(0)[0]].tolist() == [10, 30]
 
 
 def test_published_ids_alone_decide_their_type():
