@@ -78,6 +78,7 @@ RELEASES = {
     "formulas": ("formulas", {"k": 3, "method": "predictive"}),
     "drawn": ("ratings", EPSILON),
     "a model": ("ratings", EPSILON | {"layout": "model"}),
+    "noisy answers": ("ratings", EPSILON | {"publish_answers": True, "max_ratings": 9}),
     "a cohort": ("ratings", EPSILON | {"cohort": ":2100"}),
     "likes of a cohort": ("likes", EPSILON | {"cohort": "1970:2100"}),
     "exact sums": ("ratings", {"epsilon": "none", "item_catalog": "as-rated"}),

@@ -267,9 +267,10 @@ def bound(given, number):
     return {"max_ratings": is_bound} if has else {}
 
 
-def is_bound(most, _):
-    """A number of ratings, of which two at least make a pair."""
-    return type(most) is int and 2 <= most <= 100_000
+def is_bound(most, result):
+    """A number of ratings, of which two at least make a pair, and which no user exceeds."""
+    is_one = type(most) is int and 2 <= most <= 100_000
+    return is_one and max(result["settings"]["activity"]) <= most
 
 
 def features(given, number):

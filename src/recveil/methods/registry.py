@@ -145,7 +145,7 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
 
 
 def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer | None:
-    """Return a synthesizer whose noise the seed repeats; None if it needs features or other sums."""
+    """Return a synthesizer whose noise the seed repeats; None if it needs more data."""
     # An adversary with shadow releases takes the list of items from their own users. If the release
     # has a requested number of users, so do these.
     claim, scale = manifest.claim, manifest.scale

@@ -342,7 +342,8 @@ def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) ->
     if activity is None:
         yield _no_numbers("user_counts")
         return
-    most = _most_items(manifest, ledger)
+    most, stated = _most_items(manifest, ledger), manifest["settings"].get(MAX_RATINGS)
+    most = min(most, stated) if type(stated) is int else most
     is_rising = (
         bool(activity.size) and (np.diff(activity, prepend=1, append=max(1, most)) >= 0).all()
     )
