@@ -524,10 +524,8 @@ def most_exposed(runs: Sequence[tuple[Loss, Cohort]]) -> tuple[float, float, flo
 
 
 def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTotal:
-    """Return what releases spent on the most exposed user; disjoint cohorts do not add up.
-
-    Their deltas add up alike, unless one is given.
-    """
+    """Return what releases spent on the most exposed user; disjoint cohorts do not add up."""
+    # Their deltas add up alike, unless one is given.
     runs: dict[str, tuple[Run, Cohort]] = {}
     reused: dict[str, tuple[Loss, str]] = {}
     for folder in folders:

@@ -516,11 +516,9 @@ _Renames = list[tuple[Path, Path]]
 
 
 def _put_into_place(staging: Path, away: _Renames, into_place: _Renames) -> None:
-    """Rename all folders in turn; if a step fails, `undoing` reverts the others.
-
-    Without force, renaming onto a folder created meanwhile fails. Old folders are checked again
-    after the move, as removing them would remove files added since the last check.
-    """
+    """Rename all folders in turn; if a step fails, `undoing` reverts the others."""
+    # Without force, renaming onto a folder created meanwhile fails. Old folders are checked again
+    # after the move, as removing them would remove files added since the last check.
     (staging / RENAMING).touch()
     for source, target in away:
         if source.exists():

@@ -54,6 +54,8 @@ MOST_RELEASES = 10_000
 MAX_RATINGS, MOST_ITEMS = "max_ratings", 100_000
 # Maximum number of factors of a user, in addition to the user count.
 MOST_DIRECTIONS = 64
+
+
 def has_answers(settings: Settings) -> bool:
     """Return whether a release publishes the noisy answers that it was made from."""
     return settings.get("answers") == "published"

@@ -103,11 +103,9 @@ def is_made_of(folder: Path, ratings: Ratings, private: Path | None = None) -> b
 
 
 def _is_made_of_renamed(hidden: Path, digest: str, ratings: Ratings) -> bool | None:
-    """Return whether the digest is that of the ratings under the pseudonyms of their items.
-
-    Releases with hidden items stored this digest until 1.0.0. It cannot be repeated if some items
-    of the ratings are not published.
-    """
+    """Return whether the digest is that of the ratings under the pseudonyms of their items."""
+    # Releases with hidden items stored this digest until 1.0.0. It cannot be repeated if some items
+    # of the ratings are not published.
     try:
         names = decoded_table(hidden, columns=["item_id", "published_id"])
     except (pa.ArrowException, OSError, ValueError, RecveilError):

@@ -14,7 +14,9 @@ from recveil.release.claim import Claim, claim_of_json
 from recveil.release.earlier_formats import RENAMED_SINCE as NEWEST
 from recveil.release.ledger import Ledger, Query
 from recveil.release.method import (
+    MAX_RATINGS,
     MOST_DIRECTIONS,
+    MOST_ITEMS,
     PLANNED_RELEASES,
     RELEASE_NUMBER,
     publishes_likes,

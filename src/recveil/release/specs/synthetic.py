@@ -159,7 +159,7 @@ SYNTHETIC = Method(
         PublicSetting("item_catalog", ("given", "rated items", "selected")),
         PublicSetting(
             MAX_RATINGS,
-            range(2, MOST_ITEMS + 1),
+            tuple(range(2, MOST_ITEMS + 1)),
             when=lambda settings: MAX_RATINGS in settings,
             first_format=9,
         ),
