@@ -385,14 +385,28 @@ class TestRisks:
             "the list and all ratings of a user (sh"
         )
 
-    def test_each_user_of_the_table_has_a_risk(self, ratings, halves, models, tmp_path):
-        """Of users whose items no other user has, shadows of the model have one or not."""
+    def test_what_was_published_once_gives_no_risk_of_a_user(self, ratings, halves, models):
+        """Shadows can recognize each of their users, while the published lists are random."""
         model = {"items": ratings.items, "factors": models["factors"]}
-        found = audit_lists(halves[0], model=model, nonmembers=halves[1], shadows=8)
+        rng, users = np.random.default_rng(0), np.concatenate([half.users for half in halves])
+        lists = [rng.permutation(ratings.n_items)[:5] for _ in users]
+        frame = lists_of(users, ratings.items, np.array(lists))
+        for published in ({"model": model}, {"lists": frame}):
+            found = audit_lists(halves[0], nonmembers=halves[1], shadows=8, **published)
+            risks = self.check(found, "linkability")
+            assert (risks["highest"] is None) == ("lists" in published)
+            assert found.of_users is None
+            assert found.risk is None
+            document = found.to_dict()
+            assert document["exposed"] is None
+            assert any("No risk of each user is given" in note for note in document["notes"])
+
+    def test_each_user_of_the_table_has_a_risk(self, ratings, tmp_path):
+        found = audit_lists(ratings, recommender=remember, shadows=8)
         assert self.check(found, "linkability")["highest"] == "linkability"
         write_risk(found.users, found.risk, tmp_path / "risk.csv")
         areas = read_risk(tmp_path / "risk.csv", "membership")
-        assert list(areas) == [str(user) for user in halves[0].users.tolist()]
+        assert list(areas) == [str(user) for user in ratings.users.tolist()]
         assert np.mean(list(areas.values())) > 0.7
         controls = read_risk(tmp_path / "risk.csv", "control")
         assert 0.4 < np.mean(list(controls.values())) < 0.6
@@ -401,7 +415,7 @@ class TestRisks:
         header, first = (tmp_path / "risk.csv").read_text().splitlines()[:2]
         assert header.endswith("found_low,found_high,membership_low,membership_high")
         low, high = map(float, first.split(",")[-2:])
-        assert low <= areas[str(halves[0].users[0])] <= high
+        assert low <= areas[str(ratings.users[0])] <= high
 
     @pytest.mark.parametrize("seed", range(3))
     def test_no_user_is_at_risk_where_lists_are_random(self, ratings, seed):

@@ -91,6 +91,15 @@ class TestRemoved:
                 **{"k": 5, "protect_riskiest": 0.1, "risk": tmp_path / "risk.csv"},
             )
 
+    def test_the_risks_of_a_recommender_are_rejected(self, ratings, tmp_path):
+        audited = audit_lists(ratings, recommender="popular", shadows=8)
+        write_risk(ratings.users, audited.risk, tmp_path / "risk.csv")
+        with raises("release.mismatch"):
+            anonymize(
+                *(ratings, tmp_path / "out"),
+                **{"k": 5, "protect_riskiest": 0.1, "risk": tmp_path / "risk.csv"},
+            )
+
     @pytest.mark.parametrize("truncate_to", [None, 6])
     def test_the_audit_leaves_out_the_same_ratings(self, ratings, risk, tmp_path, truncate_to):
         with pytest.warns(ReadingWarning):

@@ -56,6 +56,7 @@ _KNOWS = Adversary(known=8, name="adversary with 8 exact ratings")
 # Records as long as the inferred one, of which the control picks one.
 _NEARLY_AS_LONG = 50
 LOGISTIC, BOOSTING = "logistic regression", "gradient boosting"
+_LEARNERS = 2  # of which the better one is reported
 OTHER = "other"
 # What several values in one cell are separated by; most cells of a column of lists have one.
 _SEPARATORS = "|;,"
@@ -74,7 +75,7 @@ class AttributePrediction(Reportable):
     learner : str
     auc : Interval
         Each class against the rest, weighted by its users, with DeLong's interval, 1.5 times as
-        wide: predictions of different folds depend on each other (Nadeau & Bengio 2003).
+        wide, since folds share users (Nadeau & Bengio 2003), and for both learners together.
     control : Interval
         The same after the attributes were permuted among the users.
     accuracy : Interval
@@ -378,7 +379,7 @@ def _judge(learner: str, found: _Predicted, control: _Predicted) -> AttributePre
     right = int((found.chances.argmax(axis=1) == found.codes).sum())
     auc, null = (_Area.of(each.codes, _ranked(each)) for each in (found, control))
     return AttributePrediction(
-        *(learner, auc.interval(_WIDER), null.interval(_WIDER)),
+        *(learner, auc.interval(_WIDER, _LEARNERS), null.interval(_WIDER, _LEARNERS)),
         wilson_interval(right, found.codes.size),
     )
 
@@ -421,8 +422,8 @@ class _Area(NamedTuple):
             influence[~inside] += weight * (beaten - of_class) * n / (n - n_in)
         return cls(area, influence, int(counts.min()))
 
-    def interval(self, wider: float = 1.0) -> Interval:
-        half = wider * _half_width(self.influence)
+    def interval(self, wider: float = 1.0, n_choices: int = 1) -> Interval:
+        half = wider * _half_width(self.influence, n_choices)
         return wide_at_ends(self.area, half, self.influence.size, self.fewest)
 
     def beyond(self, other: "_Area") -> Mean:
@@ -431,8 +432,12 @@ class _Area(NamedTuple):
         return Mean(apart, apart - half, apart + half, self.influence.size)
 
 
-def _half_width(influence: _Numbers) -> float:
-    return float(stats.norm.ppf(0.975) * influence.std(ddof=1) / np.sqrt(influence.size))
+def _half_width(influence: _Numbers, n_choices: int = 1) -> float:
+    """Return Student's half-width for the users that decide the area: few, if a class has few."""
+    squares = influence**2
+    n_deciding = squares.sum() ** 2 / max(float((squares**2).sum()), 1e-300)
+    far = stats.t.ppf(1 - 0.025 / n_choices, max(n_deciding - 1, 1.0))
+    return float(far * influence.std(ddof=1) / np.sqrt(influence.size))
 
 
 def _stratified(rng: np.random.Generator, codes: _Codes, n_folds: int) -> _Codes:

@@ -116,8 +116,8 @@ def audit_lists(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the membership risk of each user of the table to FILE (private; - prints "
-            "it).",
+            help="With --recommender: write the membership risk of each user of the table to FILE "
+            "(private; - prints it).",
         ),
     ] = None,
     seed: Annotated[int, options.seed_of("numbers")] = 0,
@@ -135,9 +135,10 @@ def audit_lists(
     from recveil.evaluation import audit_lists
     from recveil.report.evaluation.recommender import show_recommender
 
-    if risk is not None and similar_before is not None:
+    if risk is not None and recommender is None:
         raise typer.BadParameter(
-            "--risk FILE: similar items have no risk of each user; leave it out"
+            "--risk FILE: only with --recommender: what was published once says too little about "
+            "one user; leave it out, or name the recommender that made it"
         )
     audited = audit_lists(
         source,

@@ -15,6 +15,7 @@ from recveil.attacks.membership.shadow_models import OfUsers
 from recveil.attacks.statistics import Interval
 from recveil.auditing import Risk, Risks
 from recveil.auditing.three_risks import risks_of_recommender
+from recveil.methods.riskiest_users import OF_RECOMMENDER
 from recveil.release.manifest import FileEntry
 from recveil.runtime.reportable import WithPage
 from recveil.runtime.safe_repr import brief
@@ -112,20 +113,17 @@ class AuditedRecommender(WithPage):
 
     @property
     def of_users(self) -> OfUsers | None:
-        """The AUC of each scored user of the table over the shadows of `main`."""
-        if self.main is None:
-            return None
-        n = int(np.searchsorted(self.targets, self.users.size))
-        found = self.by_newcomers[self.main].of_users
-        return OfUsers(tuple(self.targets[:n].tolist()), found.auc[:n], found.control[:n])
+        """The AUC of each scored user over the shadows of `main`; None without `recommender`."""
+        found = None if self.main is None else self.by_newcomers[self.main].of_users
+        return None if found is None else found._replace(users=tuple(self.targets.tolist()))
 
     @property
     def risk(self) -> Risk | None:
-        """The membership risk of each user of the table."""
+        """The membership risk of each user; None without `recommender`."""
         if (found := self.of_users) is None:
             return None
         nothing = np.full(self.users.size, np.nan), np.full(self.users.size, None, dtype=object)
-        return Risk(*nothing, draws=0).with_areas(found, f"{self.shadows} of {self.recommender}")
+        return Risk(*nothing, draws=0).with_areas(found, f"{self.shadows}{OF_RECOMMENDER}{self.recommender}")
 
     @property
     def strongest(self) -> Interval | None:

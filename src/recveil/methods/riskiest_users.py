@@ -16,7 +16,7 @@ from recveil.ratings import Ratings
 from recveil.release.method import MOST_KEPT
 from recveil.release.reader import read_protected
 from recveil.release.sides import Protection
-from recveil.runtime.errors import RecveilError, describe_count, option_named
+from recveil.runtime.errors import RecveilError, describe_count, option_named, quoted
 from recveil.runtime.number_format import percent
 
 # Columns of the risk of each user, with 95% intervals; `shadows` names the shadow releases.
@@ -26,6 +26,8 @@ COLUMNS = (*_RATE, *_ENDS)
 COLUMNS_WITH_SHADOWS = (*_RATE, *_AREA, *_ENDS, "membership_low", "membership_high")
 # Those of earlier versions had no intervals, and the first no names of shadow releases.
 _EARLIER = (_RATE, (*_RATE, *_AREA[:2]), (*_RATE, *_AREA))
+# In the name of the shadows of an audit of a recommender, not of a release
+OF_RECOMMENDER = " of the recommender "
 # A larger share would replace the table, not protect a few.
 _MOST = 0.5
 
@@ -130,6 +132,13 @@ def protect_riskiest_users(
             code="release.mismatch",
         )
     risks = np.array([risk_of.get(str(user), np.nan) for user in ratings.users.tolist()])
+    if OF_RECOMMENDER in shadows:
+        raise RecveilError(
+            f"{option_named('risk')}: {Path(risk).name} was measured on a recommender "
+            f"({quoted(shadows, 60)}), not on a release, which exposes other users; measure it on "
+            f"one (recveil audit FILE --release DIR --shadows 32)",
+            code="release.mismatch",
+        )
     n_unmeasured = int(np.isnan(risks).sum())
     if n_unmeasured == risks.size:
         raise RecveilError(

@@ -70,8 +70,9 @@ class Targets(NamedTuple):
 class RecommenderInference(NamedTuple):
     """How well members of a recommender's training table are distinguished from nonmembers."""
 
-    # Each target's AUC over the shadows: of those with the target against those without
-    of_users: OfUsers
+    # Each target's AUC over the shadows: of those with the target against those without; None if
+    # another recommender was attacked, of which shadows can be unlike
+    of_users: OfUsers | None
     # Each figure is that of the attack that is strongest by it; its interval, which has no less
     # than 95% confidence for all attacks together, allows for the choice
     inferred: InferredMembers
@@ -307,7 +308,7 @@ def infer_from_lists(
         parts = {SHADOWS: everything, CENTROIDS: published}
         inferred, *attacks = _infer(parts, inside, members, n_games)
         found[name] = RecommenderInference(
-            _of_users(everything, inside, control[0]),
+            _of_users(everything, inside, control[0]) if observed is None else None,
             inferred,
             _infer(parts, *control, n_games)[0],
             _infer({CENTROIDS: published}, inside, members)[0],
@@ -437,5 +438,5 @@ def infer_from_model(
     untied = _without_ties({name: score[:, None] for name, score in direct.items()}, sizes)
     parts = {SHADOWS: _divided(_standardized(ratios, n), n)._replace(direct=untied)}
     inferred, *attacks = _infer(parts, inside, members)
-    null, of_users = _infer(parts, *control)[0], _of_users(parts[SHADOWS], inside, control[0])
-    return RecommenderInference(of_users, inferred, null, None, None, *attacks)
+    null = _infer(parts, *control)[0]
+    return RecommenderInference(None, inferred, null, None, None, *attacks)

@@ -103,7 +103,8 @@ def _affected(audit: Mapping[str, Any]) -> Iterator[str]:
     users = describe_count(audit["n_table"], "user")
     yield f"The table has {users}; all of them are data subjects."
     if (exposed := audit["exposed"]) is None:
-        yield f"{describe_count(audit['n_targets'], 'user')} could be attacked."
+        n_attacked = audit["n_members"] or audit["n_targets"]
+        yield f"{describe_count(n_attacked, 'user')} of them could be attacked."
         return
     share, control = (Interval(**exposed[name]) for name in ("share", "control"))
     low, high = (round(end * audit["n_table"]) for end in (share.low, share.high))

@@ -196,6 +196,10 @@ def _notes_of_attacks(audited: AuditedRecommender) -> Iterator[str]:
         yield "few items: equal scores rank users with fewer items higher."
     if audited.is_observed:
         yield "If no shadow is like what was published, a low AUC is no evidence of safety."
+        yield (
+            "No risk of each user is given: what was published once says too little about one "
+            "user. To measure it, audit the recommender (--recommender)."
+        )
     if audited.order:
         how = {"rank": "rank: 1 is the first.", "score": "score: the highest is the first."}
         yield f"Lists were read by {how[audited.order]}"
