@@ -23,7 +23,7 @@ from recveil.datasets import generate, make_ratings
 from recveil.io.side_tables import read_users
 from recveil.methods import PredictiveAnonymizer, Pseudonymizer
 from recveil.ratings import Ratings
-from recveil.report.audit.attributes import attribute_table
+from recveil.report.audit.attributes import _sentences, attribute_table
 from shared.auditing_attribute_inference import audit_folder
 
 USERS = np.array(["ann", "ben", "eve"], dtype=object)
@@ -165,6 +165,21 @@ def test_an_attribute_without_a_relation_is_not_inferred(n_classes):
         (found,) = infer_user_attributes(ratings, {"x": texts}, seed=seed)
         covered += [each.auc.low <= 0.5 <= each.auc.high for each in found.predictions]
     assert sum(covered) >= 7  # of 8; by 95% intervals, 2 fail once in 20 runs
+
+
+def test_a_rare_value_is_inferred_only_where_it_is_nearly_certain():
+    rng = np.random.default_rng(0)
+    users, items = np.repeat(np.arange(200), 6), rng.integers(0, 40, 1_200)
+    items[users < 8] += 40  # eight users rate items of their own
+    ratings = Ratings.from_columns(users, items, np.ones(1_200), duplicates="last")
+    texts = ["a" if user < 8 else "b" for user in range(200)]
+    (found,) = infer_user_attributes(ratings, {"x": texts})
+    assert found.strongest.auc.rate > 0.95
+    assert 0.5 < found.strongest.auc.low
+    assert any("a value of only 8 users; with fewer than 20" in each for each in _sentences(found))
+    # A rank test of 8 users among 200 excludes 0.5 from about 0.94 on.
+    area = inference._Area(0.9, np.zeros(200), 8, np.sqrt(201 / (12 * 8 * 192)), 8.0)
+    assert area.interval(1.5, 2).low < 0.5
 
 
 def opened(ratings, release):

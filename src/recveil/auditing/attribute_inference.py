@@ -400,12 +400,14 @@ class _Area(NamedTuple):
     area: float
     influence: _Numbers  # shape (n_users,)
     fewest: int  # users of the smallest class
+    by_chance: float  # standard deviation of the area if scores are random
+    n_deciding: float  # users of the smaller side, a weighted mean over the classes
 
     @classmethod
     def of(cls, codes: _Codes, scores: _Numbers) -> "_Area":
         """Measure each class against the rest, weighted by its users (DeLong et al. 1988)."""
         n, n_classes = scores.shape
-        area, influence = 0.0, np.zeros(n)
+        area, influence, by_chance, n_deciding = 0.0, np.zeros(n), 0.0, 0.0
         counts = np.bincount(codes, minlength=n_classes)
         # Of two classes, one is measured: the other one's scores are its complement.
         for code in range(n_classes) if n_classes > 2 else (1,):
@@ -418,12 +420,18 @@ class _Area(NamedTuple):
             beaten = 1 - (ranks[~inside] - stats.rankdata(scores[~inside, code])) / n_in
             of_class = float(beats.mean())
             area += float(weight * of_class)
+            by_chance += weight**2 * (n + 1) / (12 * n_in * (n - n_in))
+            n_deciding += weight * min(n_in, n - n_in)
             influence[inside] += weight * (beats - of_class) * n / n_in
             influence[~inside] += weight * (beaten - of_class) * n / (n - n_in)
-        return cls(area, influence, int(counts.min()))
+        return cls(area, influence, int(counts.min()), float(np.sqrt(by_chance)), n_deciding)
 
     def interval(self, wider: float = 1.0, n_choices: int = 1) -> Interval:
-        half = wider * _half_width(self.influence, n_choices)
+        """Return an interval for so many choices; it has 0.5 unless a rank test excludes that."""
+        far = wider * float(stats.t.ppf(1 - 0.025 / n_choices, max(self.n_deciding - 1, 1.0)))
+        half = far * float(self.influence.std(ddof=1) / np.sqrt(self.influence.size))
+        if (apart := abs(self.area - 0.5)) <= far * self.by_chance:
+            half = max(half, apart + 1e-9)
         return wide_at_ends(self.area, half, self.influence.size, self.fewest)
 
     def beyond(self, other: "_Area") -> Mean:
@@ -432,12 +440,8 @@ class _Area(NamedTuple):
         return Mean(apart, apart - half, apart + half, self.influence.size)
 
 
-def _half_width(influence: _Numbers, n_choices: int = 1) -> float:
-    """Return Student's half-width for the users that decide the area: few, if a class has few."""
-    squares = influence**2
-    n_deciding = squares.sum() ** 2 / max(float((squares**2).sum()), 1e-300)
-    far = stats.t.ppf(1 - 0.025 / n_choices, max(n_deciding - 1, 1.0))
-    return float(far * influence.std(ddof=1) / np.sqrt(influence.size))
+def _half_width(influence: _Numbers) -> float:
+    return float(stats.norm.ppf(0.975) * influence.std(ddof=1) / np.sqrt(influence.size))
 
 
 def _stratified(rng: np.random.Generator, codes: _Codes, n_folds: int) -> _Codes:

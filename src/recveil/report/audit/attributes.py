@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from recveil.attacks.statistics import FEWEST
 from recveil.auditing import AttributeInference, Audit
 from recveil.auditing.attribute_inference import FEWEST_OF_CLASS, OTHER
 from recveil.ratings.ratings import in_likes
@@ -71,6 +72,11 @@ def _sentences(inferred: AttributeInference) -> Iterator[str]:
     elif inferred.unmeasured:
         yield f"{name}: what the release adds was not measured, because {inferred.unmeasured}."
     notes = []
+    if (rarest := min(inferred.classes.values())) < FEWEST:
+        notes.append(
+            f"a value of only {rarest} users; with fewer than {FEWEST}, AUC is uncertain, and a "
+            f"low one is no evidence of safety"
+        )
     if inferred.is_cut:
         notes.append(f"cut at its quartiles: {', '.join(inferred.classes)}")
     if inferred.n_pooled:

@@ -116,6 +116,8 @@ _PHRASES = {
     ),
     "sensitive item": ("{by} learns a sensitive item of {rate} of the users", "random records: {}"),
 }
+# Names of all figures
+FIGURES = tuple(_PHRASES)
 _REASONS = {
     FEW_RATINGS: "too few ratings of each user are known",
     NO_RECORD: "no record belongs to a user",
