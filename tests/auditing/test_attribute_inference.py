@@ -175,7 +175,7 @@ def test_a_rare_value_is_inferred_only_where_it_is_nearly_certain():
     texts = ["a" if user < 8 else "b" for user in range(200)]
     (found,) = infer_user_attributes(ratings, {"x": texts})
     assert found.strongest.auc.rate > 0.95
-    assert 0.5 < found.strongest.auc.low
+    assert found.strongest.auc.low > 0.5
     assert any("a value of only 8 users; with fewer than 20" in each for each in _sentences(found))
     # A rank test of 8 users among 200 excludes 0.5 from about 0.94 on.
     area = inference._Area(0.9, np.zeros(200), 8, np.sqrt(201 / (12 * 8 * 192)), 8.0)

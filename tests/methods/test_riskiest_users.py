@@ -9,6 +9,7 @@ import pytest
 from error_assertions import raises
 from recveil.auditing import Risk, audit, write_risk
 from recveil.datasets import make_ratings
+from recveil.evaluation import audit_lists
 from recveil.methods import anonymize, dry_run, forget
 from recveil.methods.riskiest_users import _left_of
 from recveil.ratings import Ratings

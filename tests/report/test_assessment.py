@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 
 import pytest
 
@@ -21,7 +22,7 @@ from shared.report_assessment import (
 )
 
 RISKS = ("singling_out", "linkability", "inference")
-SECTIONS = ("risks", "promise", "remains", "affected", "published", "evidence", "reproduce", "sign")
+SECTIONS = ("risks", "promise", "affected", "remains", "published", "evidence", "reproduce", "sign")
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,10 @@ def test_all_sections_are_there_and_it_stands_alone(folder, made):
     assert "data protection officer" in page
     assert (folder / "report.html").stat().st_mode & 0o077 == 0  # it is private
     assert len(words_of(page).split()) < 1_200  # four printed pages
+    words = words_of(page)
+    assert "To be decided publish, or not, and why which risk is accepted" in words
+    assert "in a release of MovieLens" not in words  # what was measured on others
+    assert "items that the user rated (structure-based)" in words
 
 
 def test_each_published_file_has_its_digest(folder, made):
@@ -91,15 +96,15 @@ def test_two_releases_that_break_the_guarantee_lead(folder, tmp_path):
     alone = round(linkage["unique"] * linkage["users"])
     assert f"{alone} of the {linkage['users']} users in both releases" in page
     # The verified promise is followed by its limit.
-    assert page.index("verified") < page.index("✗ exceeded") < page.index("at most 1/4")
+    assert page.index("✓ holds") < page.index("✗ exceeded") < page.index("at most 1/4")
     assert "exceeded" not in words_of((folder / "report.html").read_text())
 
 
-def test_names_removed_is_empty_where_it_was_measured_otherwise(made):
+def test_names_removed_is_not_measured_where_it_was_measured_otherwise(made):
     of_row, members = ({"name": name} for name in ("class inferred", "membership"))
     before = {"name": "record matched", "rate": Interval(0.8, 0.7, 0.9, 50)._asdict()}
     before["is_area"] = False
-    assert _before(members, before) == ""
+    assert _before(members, before) == "not measured"
     assert _before(of_row, before) == "80% (70–90)"
     assert _before({"name": None}, before) == "80% (70–90)"
 
@@ -117,6 +122,12 @@ def test_exactly_one_source_of_figures_is_needed(folder, tmp_path, given):
     given = {name: folder / file for name, file in given.items()}
     with raises("option.required"):
         report(folder / "out", tmp_path / "r.html", **given)
+
+
+def test_a_missing_release_is_an_input_error_that_names_the_options(tmp_path):
+    with raises("input.not-found") as error:
+        report(tmp_path / "lists.json", tmp_path / "r.html")
+    assert all(name in str(error.value) for name in ("--ratings", "--audit", "audit-lists"))
 
 
 def test_an_existing_report_is_replaced_only_with_force(folder, made, tmp_path):
@@ -160,6 +171,27 @@ def test_what_was_left_out_is_stated(tmp_path):
     assert made.release.private.ratings_sha256 in words
 
 
+def test_what_only_the_private_folder_knows_is_not_left_out_silently(folder, tmp_path):
+    alone = tmp_path / "alone"
+    shutil.copytree(folder / "out", alone)
+    report(alone, tmp_path / "r.html", audit=folder / "audit.json")
+    assert "folder “alone.private” was not found" in words_of((tmp_path / "r.html").read_text())
+    shutil.copytree(folder / "other.private", tmp_path / "alone.private")
+    report(alone, tmp_path / "r.html", audit=folder / "audit.json", force=True)
+    words = words_of((tmp_path / "r.html").read_text())
+    assert "folder “alone.private” is of another release" in words
+    assert "lacks the SHA-256 of the ratings" in words
+
+
+def test_other_releases_of_the_users_are_named(folder, made, tmp_path):
+    words = words_of((folder / "report.html").read_text())
+    assert "“other” (120 of them). An adversary with more than one can intersect" in words
+    for part in ("out", "out.private"):
+        shutil.copytree(folder / part, tmp_path / part)
+    report(tmp_path / "out", tmp_path / "r.html", audit=folder / "audit.json")
+    assert "Not alone" not in words_of((tmp_path / "r.html").read_text())
+
+
 def test_it_can_be_repeated(folder, made, tmp_path):
     words = words_of((folder / "report.html").read_text())
     assert "recveil audit RATINGS --release out --seed 0 --targets 60 The release" in words
@@ -179,10 +211,42 @@ def test_shadow_releases_are_named_with_whom_they_expose(folder, tmp_path):
     assert all(each in words for each in found["release"]["verdict"] if "Most exposed" in each)
 
 
-@pytest.mark.parametrize("rate", [0.5, "none"])
-def test_a_damaged_audit_is_an_input_error(folder, tmp_path, rate):
+CHANGED = {
+    "a number": ("linkability", "rate", 0.5),
+    "a text": ("linkability", "rate", "none"),
+    "no rate": ("linkability", "rate", None),
+    "no figures": ("linkability", "figures", []),
+    "another rate": ("linkability", "rate", Interval(0.01, 0.0, 0.02, 60)._asdict()),
+    "another bound": ("singling_out", "bound", 0.05),
+    "another sentence": ("singling_out", "sentence", "No risk at all."),
+    "another reason": ("inference", "unmeasured", "none"),
+    "another risk": (None, "highest", "inference"),
+    "another headline": (None, "headline", "All risks are negligible"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_a_changed_audit_is_an_input_error(folder, tmp_path, change):
     found = json.loads((folder / "audit.json").read_text())
-    found["risks"]["linkability"]["rate"] = rate
+    risk, part, value = CHANGED[change]
+    assert found["risks"]["highest"] != "inference"
+    (found["risks"] if risk is None else found["risks"][risk])[part] = value
+    (tmp_path / "audit.json").write_text(json.dumps(found))
+    with raises("input.damaged"):
+        report(folder / "out", tmp_path / "r.html", audit=tmp_path / "audit.json")
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_bound_that_the_claim_does_not_give_is_an_input_error(folder, tmp_path):
+    """A bound that was changed in all places is consistent, but not with the release."""
+    text = (folder / "audit.json").read_text()
+    found = json.loads(text)
+    line = found["risks"]["singling_out"]
+    assert line["bound"] == 0.25
+    assert "at most 25%" in line["sentence"]
+    line["bound"], line["sentence"] = 0.1, line["sentence"].replace("at most 25%", "at most 10%")
+    for figure in line["figures"]:
+        figure["bound"] = 0.1
     (tmp_path / "audit.json").write_text(json.dumps(found))
     with raises("input.damaged"):
         report(folder / "out", tmp_path / "r.html", audit=tmp_path / "audit.json")
@@ -255,6 +319,49 @@ class TestRecommender:
         assert result.audit["risks"]["highest"] is None
         assert "not clearly above its control" in words_of(page)
         assert "highest measured" not in page
+
+    def test_the_larger_of_two_cases_leads(self, folder, tmp_path):
+        """With EASE, lists of all users are alike, unless nonmembers get popular items."""
+        found, result, page = self.make(folder, tmp_path, "ease")
+        areas = {name: one.inferred.auc.rate for name, one in found.by_newcomers.items()}
+        largest = max(areas["unrated"], areas["popular"])
+        assert largest > 0.9 > areas["history"]
+        which = " that they did not rate" * (areas["unrated"] > areas["popular"])
+        words = words_of(page)
+        places = [
+            words.index(text)
+            for text in (
+                f"if nonmembers got popular items{which}, AUC would be {largest:.2f} (",
+                "If they got their own lists: one of three risks",
+                f"Linkability, if nonmembers got popular items{which} ",
+                "Linkability Can what is known",
+            )
+        ]
+        assert places == sorted(places)
+        assert result.headline.startswith("If nonmembers got popular items, AUC would be ")
+        assert "(low)" not in words
+
+    @pytest.mark.parametrize(
+        ("part", "value"),
+        [
+            ("n_users", 5),
+            ("shadows", 1_000),
+            ("headline", "All three risks are negligible"),
+            ("notes", []),
+            ("by_newcomers", {}),
+            ("exposed", None),
+        ],
+    )
+    def test_a_changed_audit_is_an_input_error(self, folder, tmp_path, part, value):
+        found = audit_lists(folder / "ratings.csv", recommender="popular", shadows=8).to_dict()
+        (tmp_path / "l.json").write_text(json.dumps({**found, part: value}))
+        with raises("input.damaged"):
+            report(tmp_path / "l.json", tmp_path / "r.html")
+        line = {**found["risks"]["linkability"], "sentence": "nothing"}
+        found["risks"]["linkability"] = line
+        (tmp_path / "l.json").write_text(json.dumps(found))
+        with raises("input.damaged"):
+            report(tmp_path / "l.json", tmp_path / "r.html")
 
     def test_no_other_file_is_reported(self, folder, tmp_path):
         (tmp_path / "x.json").write_text("[]")

@@ -73,5 +73,5 @@ def report(
         **reading,
     )
     if write_json(plain(result), json):
-        echo(f"{result.audit['risks']['headline']}.")
+        echo(f"{result.headline}.")
         echo(f"Wrote {output}, which is private; print it to PDF.")

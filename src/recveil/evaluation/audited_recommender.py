@@ -123,7 +123,9 @@ class AuditedRecommender(WithPage):
         if (found := self.of_users) is None:
             return None
         nothing = np.full(self.users.size, np.nan), np.full(self.users.size, None, dtype=object)
-        return Risk(*nothing, draws=0).with_areas(found, f"{self.shadows}{OF_RECOMMENDER}{self.recommender}")
+        return Risk(*nothing, draws=0).with_areas(
+            found, f"{self.shadows}{OF_RECOMMENDER}{self.recommender}"
+        )
 
     @property
     def strongest(self) -> Interval | None:

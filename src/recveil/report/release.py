@@ -654,12 +654,10 @@ def _describe_pair(earlier: Earlier, new: _New) -> str:
             f"{quote(str(earlier.folder))}"
         )
         measure = f"; to measure it: {command}"
-    return _describe_users(
-        [earlier], new, f"{_describe_loss(earlier.history, new.claim)}{measure}."
-    )
+    return _describe_users([earlier], new, f"{describe_loss(earlier.history, new.claim)}{measure}.")
 
 
-def _describe_loss(history: Sequence[Promised], claim: Claim) -> str:
+def describe_loss(history: Sequence[Promised], claim: Claim) -> str:
     """Return what remains of guarantees that do not compose."""
     if claim_kind(claim.kind).contains_users and any(old.contains_users for old in history):
         return (

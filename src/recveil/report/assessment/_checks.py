@@ -1,7 +1,8 @@
 """Checks that the JSON of an audit is as it was written: what is derived is computed again."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,27 @@ from recveil.release.claim import Claim, bounds_of
 from recveil.report.audit.document import map_texts
 from recveil.report.audit.risks import FIGURES
 from recveil.report.document import plain
+from recveil.runtime.errors import RecveilError
 
 RISKS = ("singling_out", "linkability", "inference")
 _COUNTED = ("n_users", "n_items", "n_targets", "n_members", "length", "shadows")
 
 
+@contextmanager
+def rejecting_changes(name: str, what: str) -> Iterator[None]:
+    """Turn what is missing in a file, or does not follow from its figures, into an error."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise RecveilError(
+            f"{name} is not as it was written; audit {what} again", code="input.damaged"
+        ) from None
+
+
 def check_risks(
     document: Mapping[str, Any], claim: Claim | None, *, is_unary: bool, is_nominal: bool
 ) -> None:
-    """Raise a ValueError if any part of three risks does not follow from their figures.
-
-    Bounds are those of the claim; without one, there are none.
-    """
+    """Raise a ValueError if any part of three risks does not follow from figures and claim."""
     original = {}
     if is_nominal:
         original = {as_nominal(text): text for text in (*FIGURES, BY_ALL, BY_ALL_AND_ROWS)}
@@ -42,7 +52,8 @@ def check_risks(
         bound = None if figures else line["bound"]
         lines.append(RiskLine(name.replace("_", " "), figures, line["unmeasured"] or "", bound))
         _check_bounds(lines[-1], claim)
-    again = plain(Risks(document["where"], *lines, is_unary, is_nominal))
+    out, linked, learned = lines
+    again = plain(Risks(document["where"], out, linked, learned, is_unary, is_nominal))
     if document != (map_texts(again, as_nominal) if is_nominal else again):
         raise ValueError("not what follows from the figures")
 
@@ -64,11 +75,11 @@ def _interval(part: Mapping[str, Any], kind: type = Interval) -> Any:
 
 
 def _check_bounds(line: RiskLine, claim: Claim | None) -> None:
-    """Raise for a bound that the claim does not give."""
     found = {} if claim is None else bounds_of(claim)
     of_one = None if claim is None or claim.levels else claim.bound
-    stated = [(each.bound, found.get("most_auc") if each.is_area else of_one)
-              for each in line.figures]
+    stated = [
+        (each.bound, found.get("most_auc") if each.is_area else of_one) for each in line.figures
+    ]
     if not line.figures:
         stated = [(line.bound, found.get("most_accuracy_of_two"))]
     for bound, expected in stated:
@@ -76,11 +87,8 @@ def _check_bounds(line: RiskLine, claim: Claim | None) -> None:
             raise ValueError("a bound that the claim does not give")
 
 
-def check_recommender(document: Mapping[str, Any]) -> None:
-    """Raise a ValueError if the JSON of an audit of a recommender does not follow from its figures.
-
-    Counts of exposed users have no figures there: their share must be one of so many users.
-    """
+def check_recommender(document: Mapping[str, Any]) -> AuditedRecommender:
+    """Return an audited recommender; raise a ValueError if its JSON does not follow from it."""
     values = {
         name: part
         for name, part in document.items()
@@ -108,10 +116,11 @@ def check_recommender(document: Mapping[str, Any]) -> None:
     written = {**plain(again), "exposed": exposed}
     if not is_whole or any(document[name] != part for name, part in written.items()):
         raise ValueError("not what follows from the figures")
+    return again
 
 
 def _inference(part: Mapping[str, Any]) -> RecommenderInference:
-    games = {
+    games: dict[str, Any] = {
         name: part[name]
         if name in ("attack", "attack_at_1") or part[name] is None
         else InferredMembers(*(_interval(part[name][each]) for each in InferredMembers._fields))
@@ -122,9 +131,9 @@ def _inference(part: Mapping[str, Any]) -> RecommenderInference:
 
 
 def _is_share(audited: AuditedRecommender, exposed: Mapping[str, Any]) -> bool:
-    """Return whether shares of exposed users are of as many users as were scored."""
     n = audited.n_targets
     found = [exposed[name] for name in ("share", "control")]
     return exposed["users"] == n == sum(each["users"] for each in exposed["bins"]) and all(
-        each == plain(wilson_interval(round(each["rate"] * n), n)) for each in found
+        0 <= each["rate"] <= 1 and each == plain(wilson_interval(round(each["rate"] * n), n))
+        for each in found
     )

@@ -7,7 +7,6 @@ from recveil.attacks import Interval
 from recveil.report.audit.risks import reference_of
 from recveil.runtime.number_format import estimate
 
-RISKS = ("singling_out", "linkability", "inference")
 WORDS = {
     "singling_out": (
         "Singling out",
@@ -24,6 +23,20 @@ WORDS = {
 }
 # Figures of each risk, the strongest first
 MOST_FIGURES = 4
+
+
+# What attacks on the graph of users and items know, or use
+_ON_GRAPH = {
+    "structure-based": "{} that the user rated (structure-based)",
+    "label-based": "{} and the user’s exact ratings of them (label-based)",
+    "homogeneity": "what all matches of {} share (homogeneity)",
+}
+
+
+def describe_adversary(name: str) -> str:
+    """Return who attacked, or what an attack on the graph of users and items knows."""
+    attack, _, items = name.partition(", ")
+    return _ON_GRAPH.get(attack, name or "the release alone").format(items)
 
 
 def is_area(figure: Mapping[str, Any]) -> bool:

@@ -8,16 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from recveil.attacks import Interval
+from recveil.attacks.membership.shadow_models import EXPOSED
+from recveil.auditing import RiskLine
+from recveil.evaluation.audited_recommender import AuditedRecommender
 from recveil.release.manifest import FileEntry
-from recveil.report.assessment._lines import (
-    MOST_FIGURES,
-    RISKS,
-    WORDS,
-    reference_in,
-    value_of,
-)
+from recveil.report.assessment._checks import RISKS, check_recommender, rejecting_changes
+from recveil.report.assessment._lines import MOST_FIGURES, WORDS, reference_in, value_of
 from recveil.report.audit.page import page_environment
-from recveil.report.evaluation.recommender import PUBLISHED
+from recveil.report.audit.risks import describe_line
+from recveil.report.document import plain
+from recveil.report.evaluation.recommender import (
+    PUBLISHED,
+    describe_hypothetical,
+    hypothetical_line,
+    notes_without_tables,
+)
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.number_format import estimate
@@ -45,26 +50,48 @@ def read_recommender(file: Path) -> Mapping[str, Any]:
     return found
 
 
-def render_recommender(audit: Mapping[str, Any], file: Path, signature: Mapping[str, str]) -> str:
-    """Return the page; a JSON that was changed by hand is rejected."""
+def render_recommender(
+    audit: Mapping[str, Any], file: Path, signature: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return the page and its headline; a JSON that was changed by hand is rejected."""
     template = page_environment().get_template("assessment/recommender.html.jinja")
-    try:
-        return template.render(
+    with rejecting_changes(quoted(file.name, 60), "the lists or the model"):
+        audited = check_recommender(audit)
+        lines = [_line(audit, risk) for risk in RISKS]
+        if other := hypothetical_line(audited):
+            lines.insert(1, _line_of(other))
+        headline = audit["headline"]
+        if hypothetical := describe_hypothetical(audited):
+            headline = (
+                f"{hypothetical} If they got their own lists: {headline[:1].lower()}{headline[1:]}"
+            )
+        page = template.render(
             audit=audit,
-            what=PUBLISHED[audit["published"]],
-            lines=[_line(audit, risk) for risk in RISKS],
-            remaining=list(_remaining(audit)),
-            affected=list(_affected(audit)),
+            what=PUBLISHED[audited.published],
+            headline=headline,
+            lines=lines,
+            remaining=list(_remaining(audited, audit)),
+            affected=list(_affected(audited, audit)),
             command=_command_of(audit),
             json_sha256=FileEntry.of(file).sha256,
             signature=signature,
             version=version("recveil"),
         )
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise RecveilError(
-            f"{quoted(file.name, 60)} is not as it was written; audit the lists or the model again",
-            code="input.damaged",
-        ) from None
+        return page, headline
+
+
+def _line_of(other: RiskLine) -> dict[str, Any]:
+    figure, sentence = plain(other.figures[0]), describe_line(other).split(": ", 1)[1]
+    value, reference = value_of(figure), reference_in(figure)
+    return {
+        "title": f"Linkability, {other.risk[:1].lower()}{other.risk[1:]}",
+        "question": "Whether they get these or their own lists, the publisher must find out.",
+        "sentence": f"{sentence[:1].upper()}{sentence[1:]}",
+        "badge": "higher, if so" * other.figures[0].is_shown,
+        "now": value,
+        "reference": reference,
+        "evidence": [(figure["name"], figure["adversary"], value, reference)],
+    }
 
 
 def _line(audit: Mapping[str, Any], risk: str) -> dict[str, Any]:
@@ -75,7 +102,7 @@ def _line(audit: Mapping[str, Any], risk: str) -> dict[str, Any]:
         "title": title,
         "question": question,
         "sentence": sentence[:1].upper() + sentence[1:],
-        "is_highest": audit["risks"]["highest"] == title.lower(),
+        "badge": "highest measured" * (audit["risks"]["highest"] == title.lower()),
         "now": value_of(line) if line["rate"] else "not measured",
         "reference": reference_in(line) if line["rate"] else "–",
         "evidence": [
@@ -85,35 +112,37 @@ def _line(audit: Mapping[str, Any], risk: str) -> dict[str, Any]:
     }
 
 
-def _remaining(audit: Mapping[str, Any]) -> Iterator[str]:
+def _remaining(audited: AuditedRecommender, audit: Mapping[str, Any]) -> Iterator[str]:
     unmeasured = [WORDS[risk][0] for risk in RISKS if audit["risks"][risk]["rate"] is None]
     if unmeasured:
         names = " and ".join(unmeasured).capitalize()
         yield f"{names}: not measured, which is no evidence of safety."
-    if not audit["is_observed"]:
+    if not audited.is_observed:
         yield (
             "No published list was attacked: the figures are of the same recommender, trained on "
             "halves of the users. One of all users was not measured."
         )
-    yield from audit["notes"]
+    yield from notes_without_tables(audited)
     yield "For a guarantee, train on a release with an epsilon."
 
 
-def _affected(audit: Mapping[str, Any]) -> Iterator[str]:
-    users = describe_count(audit["n_table"], "user")
-    yield f"The table has {users}; all of them are data subjects."
+def _affected(audited: AuditedRecommender, audit: Mapping[str, Any]) -> Iterator[str]:
+    n_table = audited.users.size
+    yield f"The table has {describe_count(n_table, 'user')}; all of them are data subjects."
     if (exposed := audit["exposed"]) is None:
-        n_attacked = audit["n_members"] or audit["n_targets"]
+        n_attacked = audited.n_members or audited.n_targets
         yield f"{describe_count(n_attacked, 'user')} of them could be attacked."
         return
     share, control = (Interval(**exposed[name]) for name in ("share", "control"))
-    low, high = (round(end * audit["n_table"]) for end in (share.low, share.high))
+    low, high = (round(end * n_table) for end in (share.low, share.high))
     yield (
         f"{describe_count(exposed['users'], 'user')} of the table were scored: {estimate(share)} "
-        f"are recognized in nearly every pair of shadows (AUC of at least {exposed['least_auc']}); "
+        f"are recognized in nearly every pair of shadows (AUC of at least {EXPOSED}); "
         f"by chance, {estimate(control)} would be. That is {low:,} to {high:,} of all "
         f"users of the table."
     )
+    if describe_hypothetical(audited):
+        yield "This is of nonmembers who get their own lists; if they do not, more are recognized."
 
 
 def _command_of(audit: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The report of a release for a data protection impact assessment, in at most four pages."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,12 +10,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
+from pyarrow import ArrowException
+
 from recveil.auditing import audit as audit_table
 from recveil.io.ingestion import REASONS
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing
+from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, others
 from recveil.publish.croissant import THREE_RISKS, sections_of_card
 from recveil.publish.publisher_card import read_audit, reject_other_ratings
 from recveil.release.claim import Claim
@@ -27,10 +31,12 @@ from recveil.release.manifest import (
     private_folder,
 )
 from recveil.release.manifest_reader import known_manifest
+from recveil.release.private_folder import assignment_files, read_assignment
+from recveil.report.assessment._checks import RISKS, check_risks, rejecting_changes
 from recveil.report.assessment._lines import (
     MOST_FIGURES,
-    RISKS,
     WORDS,
+    describe_adversary,
     is_area,
     reference_in,
     value_of,
@@ -40,6 +46,7 @@ from recveil.report.audit.groups import MOST_EXPOSED
 from recveil.report.audit.page import page_environment
 from recveil.report.audit.risks import reword
 from recveil.report.document import parts_of
+from recveil.report.release import describe_loss, linkage_warnings
 from recveil.report.verification import describe_verdict
 from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.devices import read_whole
@@ -49,7 +56,10 @@ from recveil.runtime.safe_repr import brief
 from recveil.verification import verify
 
 _MOST_REMAINING = 9
+_MOST_NAMED = 3
 _MOST_LETTERS = 200
+# The definition in cards of differential privacy; what follows from it is said in plain words.
+_DEFINITION = re.compile(r"Any outcome has at most e\^epsilon = .* So these files raise")
 # What cards of differential privacy state is true of releases with an epsilon alone.
 _OF_SEVERAL = {
     "What several releases of the same users reveal adds up, and so do their epsilons.": (
@@ -82,11 +92,14 @@ class Assessment:
         The verdict over the release, as in the JSON of `verify`.
     audit : dict
         The attacks on the release, as in the JSON of `audit`.
+    headline : str
+        Which risk is the highest.
     """
 
     output: str | PathLike[str]
     verification: Mapping[str, Any] = field(repr=False)
     audit: Mapping[str, Any] = field(repr=False)
+    headline: str = ""
 
 
 @parts_of.register
@@ -149,10 +162,17 @@ def report(
             f"figures; leave out ratings (--ratings), audit (--audit) and users (--users)",
             code="option.conflict",
         )
+    if not is_recommender and not Path(release).is_dir():
+        raise RecveilError(
+            f"{quoted(str(release), 100)}: not found; name a release folder, with ratings "
+            f"(--ratings) or audit (--audit), or the JSON of recveil audit-lists",
+            code="input.not-found",
+        )
     if not is_recommender and (ratings is None) == (audit is None):
         raise RecveilError(
-            "ratings (--ratings), audit (--audit): expected one of them, the table behind the "
-            "release or the JSON of its audit",
+            f"{quoted(Path(release).name, 60)}: expected one of ratings (--ratings), the table "
+            f"behind the release, and audit (--audit), the JSON that recveil audit --release "
+            f"--json wrote; got {'neither' if audit is None else 'both'}",
             code="option.required",
         )
     signature = Signature(name, role, date)
@@ -173,9 +193,9 @@ def report(
         reject_replacing(output, force=force)
     if is_recommender:
         measured = read_recommender(Path(release))
-        page = render_recommender(measured, Path(release), signature._asdict())
+        page, headline = render_recommender(measured, Path(release), signature._asdict())
         write_atomically(output, lambda staged: staged.write_text(page, "utf-8", "replace"))
-        return Assessment(output, {}, measured)
+        return Assessment(output, {}, measured, headline)
     return _report_release(
         Path(release).resolve(), output, ratings, audit, users, signature, reading
     )
@@ -211,18 +231,16 @@ def _report_release(
         ).to_dict()
         reject_other_ratings(found, "ratings (--ratings)", folder.name)
     document = verdict.to_dict()
-    try:
-        page = render_assessment(folder, document, found, signature, of_file)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        if not of_file:
-            raise
-        raise RecveilError(
-            f"audit (--audit): {quoted(str(audit), 60)} is not as it was written; audit the "
-            f"release again",
-            code="input.damaged",
-        ) from None
+    if not of_file:
+        page = render_assessment(folder, document, found, signature)
+    else:
+        with rejecting_changes(f"audit (--audit): {quoted(str(audit), 60)}", "the release"):
+            scale = {"is_unary": manifest.scale.unary, "is_nominal": not manifest.scale.ordered}
+            check_risks(found["risks"], manifest.claim, **scale)
+            check_risks(found["risks_before"], None, **scale)
+            page = render_assessment(folder, document, found, signature, of_file)
     write_atomically(output, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
-    return Assessment(output, document, found)
+    return Assessment(output, document, found, found["risks"]["headline"])
 
 
 def _attributes_of(
@@ -263,8 +281,9 @@ def render_assessment(
     audit_sha256: str = "",
 ) -> str:
     """Return the page, from the published folder and the JSON of its verdict and its audit."""
-    private = _private_of(folder)
+    private, missing = _private_of(folder)
     manifest = known_manifest(folder)
+    together = [*_together(folder, private, manifest.claim)] if private else []
     card = sections_of_card(data_card(manifest, manifest.ratings_file or ""))
     promised, unpromised = (card.get(title, []) for title in _TITLES)
     promised = [*promised, *card.get(THREE_RISKS, [])[1:]]
@@ -288,10 +307,12 @@ def render_assessment(
         left_out=dict(_left_out(private, manifest, audit["data"])),
         settings=settings,
         verdict=describe_verdict(verification),
+        status=_status(verification),
         holds=verification["holds"],
         exceeded=_exceeded(audit),
         promised=[
-            each.replace("*", "")
+            _DEFINITION.sub("These files raise", each)
+            .replace("*", "")
             .replace("This checks", "Verification checks")
             .replace("the ledger below", "the ledger in release.json")
             for each in promised
@@ -299,7 +320,7 @@ def render_assessment(
         ],
         lines=[_line(audit, risk, manifest) for risk in RISKS],
         headline=audit["risks"]["headline"],
-        remaining=list(_remaining(audit, unpromised)),
+        remaining=[*missing, *together, *_remaining(audit, unpromised)],
         affected=list(_affected(private, manifest, audit)),
         command=_command_of(audit, folder.name),
         audit_sha256=audit_sha256,
@@ -318,14 +339,66 @@ _DROPPED = {
 }
 
 
-def _private_of(folder: Path) -> Mapping[str, Any]:
-    """Return the private manifest; empty without one, or where it is of another release."""
+def _private_of(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the private manifest; without one of this release, nothing, and what is unknown."""
+    where = private_folder(folder)
     try:
-        private = json.loads(read_whole(private_folder(folder) / PRIVATE_MANIFEST))
-        is_of_it = private["release"]["sha256"] == FileEntry.of(folder / MANIFEST).sha256
-    except (OSError, ValueError, TypeError, KeyError):  # a release without one can be reported
-        return {}
-    return private if is_of_it else {}
+        private = json.loads(read_whole(where / PRIVATE_MANIFEST))
+        if private["release"]["sha256"] == FileEntry.of(folder / MANIFEST).sha256:
+            return private, []
+        problem = "is of another release"
+    except OSError:
+        problem = "was not found"
+    except (ValueError, TypeError, KeyError):
+        problem = "cannot be read"
+    return {}, [
+        f"The private folder “{where.name}” {problem}. So this report lacks the SHA-256 of the "
+        f"ratings, the share that was kept, who was left out, and other releases of these users."
+    ]
+
+
+def _together(folder: Path, private: Mapping[str, Any], claim: Claim) -> Iterator[str]:
+    """Yield what other releases of the same users leave of the guarantee."""
+    where = private_folder(folder)
+    try:
+        table = read_assignment(where, assignment_files(private), ["user_id"])
+        users = table["user_id"].unique().to_numpy(zero_copy_only=False)
+        found = others(find_earlier(users, folder), folder)
+    except (ArrowException, OSError, RecveilError):
+        yield (
+            f"The users in “{where.name}” cannot be read, so that other releases of them were not "
+            f"searched for."
+        )
+        return
+    if not found:
+        return
+    names = [_other(each, folder) for each in found[:_MOST_NAMED]]
+    names += [f"{len(found) - _MOST_NAMED:,} more"] * (len(found) > _MOST_NAMED)
+    composed = claim.ledger is not None and all(each.has_ledgers for each in found)
+    loss = (
+        linkage_warnings(found, folder, claim)[0]
+        if composed
+        else describe_loss(history_of(found), claim)
+    )
+    yield (
+        f"Not alone: in the same folder, these are of the same users, or have users of the same "
+        f"ids: {', '.join(names)}. {loss.rstrip('.')}."
+    )
+
+
+def _other(each: Earlier, folder: Path) -> str:
+    if each.problem:
+        return f"“{each.folder.name}” (cannot be read)"
+    if not each.is_current or each.folder.resolve() == folder.resolve():
+        return f"what “{each.folder.name}” replaced"
+    return f"“{each.folder.name}” ({each.n_users:,} of them)"
+
+
+def _status(verification: Mapping[str, Any]) -> str:
+    """Return the verdict as `verify` words it: files cannot prove that noise was added."""
+    if not verification["holds"]:
+        return "✗ does not hold"
+    return "✓ consistent with its claim" if verification["k_required"] is None else "✓ holds"
 
 
 def _command_of(audit: Mapping[str, Any], name: str) -> str:
@@ -346,7 +419,6 @@ def _command_of(audit: Mapping[str, Any], name: str) -> str:
 def _left_out(
     private: Mapping[str, Any], manifest: Manifest, data: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what the release has of the table, and what was left out before."""
     n_items = manifest.counts.get("items", 0)
     if n_items <= data.get("items", 0):
         yield "items kept", f"{n_items:,} of {data['items']:,}"
@@ -386,16 +458,14 @@ _MEASURES = (
 
 
 def _before(line: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
-    """Return the figure with names removed; empty where it is of another measure."""
     if not before or not before["rate"]:
         return "not measured"
     names = {line["name"], before["name"]} - {None}
     is_same = len(names) == 1 or any(names <= measure for measure in _MEASURES)
-    return value_of(before) if is_same else ""
+    return value_of(before) if is_same else "not measured"
 
 
 def _largest(risks: Mapping[str, Any]) -> str | None:
-    """Return the risk with the largest excess, although none is above its control."""
     measured = [risk for risk in RISKS if risks[risk]["rate"] is not None]
     return max(measured, key=lambda risk: risks[risk]["excess"], default=None)
 
@@ -422,7 +492,7 @@ def _line(audit: Mapping[str, Any], risk: str, manifest: Manifest) -> dict[str, 
             (
                 *(
                     reword(text, is_unary=scale.unary, is_nominal=not scale.ordered)
-                    for text in (name, each["adversary"] or "the release alone")
+                    for text in (name, describe_adversary(each["adversary"]))
                 ),
                 *(value_of(each), f"{each['rate']['trials']:,}", reference_in(each)),
             )
@@ -435,6 +505,8 @@ def _bound(figure: Mapping[str, Any], claim: Claim) -> str:
     if figure["bound"] is None:
         is_differential = claim.about.is_differential
         return "see the promise below" if is_differential else "no guarantee"
+    if figure["rate"] is None:
+        return f"{percent(figure['bound'])}, where a random guess has 50%"  # of two users
     return f"AUC {figure['bound']:.2f}" if is_area(figure) else percent(figure["bound"])
 
 
@@ -442,18 +514,18 @@ def _remaining(audit: Mapping[str, Any], unpromised: list[str]) -> Iterator[str]
     """Yield what the guarantee does not cover, and what was not measured or went wrong."""
     release = audit["release"]
     found = [*audit.get("dangers", []), *release["warnings"]]
-    found += [_OF_SEVERAL.get(text, text) for text in map(first_sentence_of, unpromised)]
+    # What was measured on another release is measured here.
+    first = (text.partition(": in a release of ")[0] for text in map(first_sentence_of, unpromised))
+    found += [_OF_SEVERAL.get(text, text) for text in (f"{each.rstrip('.')}." for each in first)]
     yield from list(dict.fromkeys(found))[:_MOST_REMAINING]
 
 
 def _about(rate: Mapping[str, Any], n_users: int) -> str:
-    """Return how many users a rate is, with its interval."""
     number, low, high = (round(rate[end] * n_users) for end in ("rate", "low", "high"))
     return f"{number:,} ({low:,} to {high:,})"
 
 
 def _members(audit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield for how many users an adversary with shadow releases infers membership."""
     release = audit["release"]
     if not (shadows := release.get("shadows")):
         return
@@ -467,7 +539,6 @@ def _members(audit: Mapping[str, Any]) -> Iterator[str]:
 def _affected(
     private: Mapping[str, Any], manifest: Manifest, audit: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Yield who may be affected, and how many users."""
     n_users = audit["data"]["users"]
     protected = private.get("protected")
     is_truncated = manifest.settings.get("truncate_to") is not None
@@ -489,7 +560,7 @@ def _affected(
     if line is None:
         yield "No row belongs to a user; what many users share is revealed about all of them."
     else:
-        raw = f"; {_about(before, n_users)} with names removed alone" if before else ""
+        raw = f"; {_about(before, n_users)} if only names were removed" if before else ""
         yield (
             f"{round(line['rate'] * line['trials']):,} of the {line['trials']:,} users in both "
             f"releases are alone in both their classes: who knows these singles them out{raw}."
@@ -500,13 +571,15 @@ def _affected(
     yield from _members(audit)
     if unprotected := audit["release"].get("unprotected"):
         yield f"{describe_count(unprotected, 'user')} in classes of one: without any guarantee."
-    if short := manifest.counts.get("short_users"):
+    if is_real and (short := manifest.counts.get("short_users")):
         yield f"{describe_count(short, 'user')} with so few values that recommenders ignore them."
-    skipped = max((each["targets_skipped"] for each in audit["release"]["attacks"]), default=0)
-    if skipped:
+    attacks = audit["release"]["attacks"]
+    most = max(attacks, key=lambda each: each["targets_skipped"], default=None)
+    if most is not None and most["targets_skipped"]:
         yield (
-            f"{describe_count(skipped, 'target')} had too few ratings for an adversary, and count "
-            f"as not re-identified: their risk is not known to be low."
+            f"{describe_count(most['targets_skipped'], 'target')} had too few ratings for the "
+            f"adversary “{most['name']}”, and count as not re-identified by it: their risk is not "
+            f"known to be low."
         )
     bins = (audit.get("risk") or {}).get("bins", [])
     if bins and bins[-1]["users"]:

@@ -10,6 +10,7 @@ from recveil.attacks.inference.similar_items import InferredItems
 from recveil.attacks.membership.recommenders import RecommenderInference
 from recveil.attacks.membership.shadow_models import EXPOSED
 from recveil.attacks.statistics import Interval
+from recveil.auditing import RiskFigure, RiskLine
 from recveil.evaluation.audited_recommender import GAMES, AuditedRecommender
 from recveil.report.audit.disclosure import of_pairs
 from recveil.report.audit.risks import describe_highest, lines_of
@@ -28,6 +29,8 @@ _HYPOTHETICAL = {
     "popular": "If nonmembers got popular items",
     "unrated": "If nonmembers got popular items that they did not rate",
 }
+# Words in tables that notes explain
+_OF_TABLES = ("(–)", "(low)", "few items")
 PUBLISHED = {
     "lists": "lists of recommended items",
     "model": "a model",
@@ -133,15 +136,27 @@ def bins_of(areas: tuple[Interval, ...]) -> "list[Bin]":
     ]
 
 
-def describe_hypothetical(audited: AuditedRecommender) -> str:
-    """Return the AUC if nonmembers got other lists than they do; empty if it is not larger."""
+def hypothetical_line(audited: AuditedRecommender) -> RiskLine | None:
+    """Return the risk if nonmembers got other lists than they do; None if it is not larger."""
     if audited.is_observed or (main := audited.main) is None:
-        return ""
+        return None
     areas = {name: one.inferred.auc for name, one in audited.by_newcomers.items()}
     highest = max(areas, key=lambda name: areas[name].ranked)
     if areas[highest].ranked <= areas[main].ranked:
+        return None
+    who = f"the list and all ratings of a user ({GAMES[highest]})"
+    control = audited.by_newcomers[highest].control.auc
+    figure = RiskFigure(
+        *("membership of training", areas[highest], 0.5, control, who), is_area=True
+    )
+    return RiskLine(_HYPOTHETICAL[highest], (figure,))
+
+
+def describe_hypothetical(audited: AuditedRecommender) -> str:
+    """Return the AUC if nonmembers got other lists than they do; empty if it is not larger."""
+    if (line := hypothetical_line(audited)) is None:
         return ""
-    return f"{_HYPOTHETICAL[highest]}, AUC would be {area(areas[highest])}."
+    return f"{line.risk}, AUC would be {area(line.figures[0].rate)}."
 
 
 def describe_exposed(audited: AuditedRecommender) -> str:
@@ -158,6 +173,11 @@ def describe_exposed(audited: AuditedRecommender) -> str:
 def notes_of(audited: AuditedRecommender) -> list[str]:
     """Return how the figures came about, and their limits."""
     return list(_notes_of(audited))
+
+
+def notes_without_tables(audited: AuditedRecommender) -> list[str]:
+    """Return the notes that do not explain a word of `tables`."""
+    return [note for note in _notes_of(audited) if not note.startswith(_OF_TABLES)]
 
 
 def _notes_of(audited: AuditedRecommender) -> Iterator[str]:
@@ -189,11 +209,11 @@ def _notes_of_attacks(audited: AuditedRecommender) -> Iterator[str]:
     attacks = audited.by_newcomers.values()
     figures = [each for one in attacks for each in (one.inferred, one.control, one.centroids)]
     if any(each is not None and each.auc.low == each.auc.high for each in figures):
-        yield "(–): all users have the same score, which has no interval."
+        yield f"{_OF_TABLES[0]}: all users have the same score, which has no interval."
     if any("(low)" in one.attack + one.attack_at_1 for one in attacks):
-        yield "(low): members have the lower scores."
+        yield f"{_OF_TABLES[1]}: members have the lower scores."
     if any("few items" in one.attack + one.attack_at_1 for one in attacks):
-        yield "few items: equal scores rank users with fewer items higher."
+        yield f"{_OF_TABLES[2]}: equal scores rank users with fewer items higher."
     if audited.is_observed:
         yield "If no shadow is like what was published, a low AUC is no evidence of safety."
         yield (
