@@ -340,7 +340,6 @@ _DROPPED = {
 
 
 def _private_of(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
-    """Return the private manifest; without one of this release, nothing, and what is unknown."""
     where = private_folder(folder)
     try:
         private = json.loads(read_whole(where / PRIVATE_MANIFEST))
@@ -358,7 +357,6 @@ def _private_of(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
 
 
 def _together(folder: Path, private: Mapping[str, Any], claim: Claim) -> Iterator[str]:
-    """Yield what other releases of the same users leave of the guarantee."""
     where = private_folder(folder)
     try:
         table = read_assignment(where, assignment_files(private), ["user_id"])
@@ -394,8 +392,8 @@ def _other(each: Earlier, folder: Path) -> str:
     return f"“{each.folder.name}” ({each.n_users:,} of them)"
 
 
+# As `verify` words it: files cannot prove that noise was added
 def _status(verification: Mapping[str, Any]) -> str:
-    """Return the verdict as `verify` words it: files cannot prove that noise was added."""
     if not verification["holds"]:
         return "✗ does not hold"
     return "✓ consistent with its claim" if verification["k_required"] is None else "✓ holds"
@@ -511,7 +509,6 @@ def _bound(figure: Mapping[str, Any], claim: Claim) -> str:
 
 
 def _remaining(audit: Mapping[str, Any], unpromised: list[str]) -> Iterator[str]:
-    """Yield what the guarantee does not cover, and what was not measured or went wrong."""
     release = audit["release"]
     found = [*audit.get("dangers", []), *release["warnings"]]
     # What was measured on another release is measured here.
