@@ -181,9 +181,9 @@ def _products(matrix: sparse.csr_array) -> Numbers:
 
 # Lists nearer to each other than this are equally good.
 _NEAR = 1e-9
-# Measured operations: of a list for each row and item, and of taking a table apart, for each
-# ``side**2 * (side + items)``.
-_LIST, _APART = 35.0, 0.43
+# Measured operations: of a list for each row and item, and per direction of the scores for it; and
+# of an eigendecomposition for each side³.
+_LIST, _A_DIRECTION, _APART = 35.0, 0.3, 0.75
 # Similarities are rounded to this many digits.
 _DIGITS = 9
 
@@ -220,11 +220,12 @@ class Ranker(Recommender):
     def effort(self, table: TrainingTable, n_inner: int) -> float:
         """Return about how many operations a fit takes: to take tables apart, mostly."""
         side = min(table.rows.n_users, table.n_items)
-        listed = min(table.rows.n_users, n_inner * most_listed(table.n_items))
-        lists = len(self.serving_settings) * _LIST * listed * table.n_items
         n_items = table.n_items if side <= MOST_MODELLED else MOST_MODELLED
         side = min(side, MOST_MODELLED)
-        apart = self.decompositions * _APART * side**2 * float(side + n_items)
+        listed = min(table.rows.n_users, n_inner * most_listed(table.n_items))
+        a_list = _LIST + _A_DIRECTION * self.decompositions * side
+        lists = len(self.serving_settings) * listed * n_items * a_list
+        apart = self.decompositions * _APART * float(side) ** 3
         return super().effort(table, n_inner) + lists + (1.0 + n_inner) * apart
 
     def _choose(
