@@ -57,6 +57,22 @@ def first_days(days: "NDArray[Any]", period: str) -> "NDArray[np.int32]":
     return firsts.astype("datetime64[D]").astype(np.int32)
 
 
+def periods_within(period: str, date_range: Any) -> NDArray[np.int32]:
+    """Return the first day of each period from the first to the last day of a range.
+
+    >>> periods_within("quarter", "2025-05:2025-12").astype("datetime64[D]").astype(str).tolist()
+    ['2025-04-01', '2025-07-01', '2025-10-01']
+    """
+    found = Cohort.of(date_range, DATE_RANGE)
+    if found.first is None:
+        raise _invalid_days(date_range, DATE_RANGE)
+    # No period is shorter than a week, so that each contains one of these days.
+    days = np.append(np.arange(found.first, found.last, PERIODS["week"]), found.last)
+    return np.unique(first_days(days, period))
+
+
+# The setting of the days of the periods of dates.
+DATE_RANGE = "date_range"
 # The setting of a release of one cohort.
 COHORT = "cohort"
 _PERIOD = re.compile(r"[12][0-9]{3}(-[0-9]{2}(-[0-9]{2})?)?")
@@ -70,7 +86,7 @@ class Cohort(NamedTuple):
     last: int
 
     @classmethod
-    def of(cls, text: Any) -> Self:
+    def of(cls, text: Any, name: str = COHORT) -> Self:
         """Read a year, month or day, or two around a colon, of which the first may be left out.
 
         Examples
@@ -91,12 +107,7 @@ class Cohort(NamedTuple):
         last = int(((days[-1] + 1).astype("M8[D]") - 1).astype(int)) if days else 0
         first = int(days[0].astype("M8[D]").astype(int)) if len(days) == 2 else None
         if not days or (first is not None and first > last):
-            raise RecveilError(
-                f"cohort (--cohort) is {quoted(text)}; expected a year, month or day of users' "
-                f"first ratings, or two, such as 2026-01, 2026-01:2026-03, or :2025 for all until "
-                f"the end of 2025",
-                code="option.value",
-            )
+            raise _invalid_days(text, name)
         return cls(first, last)
 
     def __str__(self) -> str:
@@ -120,6 +131,18 @@ class Cohort(NamedTuple):
 
         found = np.asarray(days <= self.last)
         return found if self.first is None else found & (days >= self.first)
+
+
+def _invalid_days(text: Any, name: str) -> RecveilError:
+    what = "of users' first ratings, or two, such as 2026-01, 2026-01:2026-03, or :2025 for all"
+    last = " until the end of 2025"
+    if name == DATE_RANGE:
+        what, last = "of the published dates, or two, such as 2026 or 2025-07:2026-06", ""
+    return RecveilError(
+        f"{name} (--{name.replace('_', '-')}) is {quoted(text)}; expected a year, month or day "
+        f"{what}{last}",
+        code="option.value",
+    )
 
 
 def cohort_of(settings: Settings) -> Cohort | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.release.claim import Claim, claim_of_json
+from recveil.release.dates import DATE_RANGE, DATED_FORMAT, DATES, period_of, periods_within
 from recveil.release.earlier_formats import RENAMED_SINCE as NEWEST
 from recveil.release.ledger import Ledger, Query
 from recveil.release.method import (
@@ -114,11 +115,36 @@ QUERIES_OF_LIKES = (
     LedgerQuery("moments", _CENTRED, 0.926, 9),
 )
 
+# The last query of releases with dates; its share is in addition to those of the others.
+QUERY_OF_DATES = LedgerQuery(
+    "dates",
+    "for each popular item, users' ratings by period; users by first period and by span; shares of "
+    "their ratings in the first, other and last periods",
+    0.15,
+    first_format=DATED_FORMAT,
+)
 
-def queries_of(number: int = NEWEST, *, likes: bool) -> list[LedgerQuery]:
+
+def queries_of(number: int = NEWEST, *, likes: bool, dates: bool = False) -> list[LedgerQuery]:
     """Return the queries of releases of a format, or of new ones, in order."""
     queries = QUERIES_OF_LIKES if likes else QUERIES
-    return [query for query in queries if query.first_format <= number <= query.last_format]
+    number = min(number, NEWEST)
+    found = [query for query in queries if query.first_format <= number <= query.last_format]
+    return [*found, QUERY_OF_DATES] if dates else found
+
+
+# The largest number of periods of dates.
+MOST_PERIODS = 120
+
+
+def n_span_bins(n_periods: int) -> int:
+    """Return the number of bins of users by span: 0 periods, 1, 2 to 3, 4 to 7, and so on."""
+    return 1 + (n_periods - 1).bit_length()
+
+
+def values_of_dates(n_items: int, n_periods: int) -> int:
+    """Return the number of values of the query of dates."""
+    return (n_items + 1) * n_periods + n_span_bins(n_periods) + _AGES
 
 
 def sums_of_item(*, likes: bool) -> int:
@@ -166,6 +192,8 @@ MOST_MISSED = 1.01
 _BATCH, _MOST_BATCHES = 1 << 14, 1 << 12
 # Users' mean ratings and their squares; kinds of items: with factors, published, and the rest.
 _MEANS, _KINDS = 2, 3
+# Users' shares of ratings in the first period, between, and in the last one.
+_AGES = 3
 
 
 def rating_levels(scale: "RatingScale") -> NDArray[np.float64]:
@@ -265,13 +293,16 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
     if number >= _DIRECTIONS_SINCE and not likes:
         yield from _problems_of_directions(manifest["settings"])
     if ledger is not None:
-        queries = queries_of(number, likes=likes)
+        has_dates = period_of(manifest["settings"]) is not None
+        queries = queries_of(number, likes=likes, dates=has_dates)
         yield from _problems_of_ledger(ledger, queries, manifest, scale)
         is_uncentred = any(query.what == _UNCENTRED for query in ledger.queries)
         cases = (False,) if is_uncentred else (False, True)
         splits = [[query.share_of(number, few=few) for query in queries] for few in cases]
         yield from _problems_of_noise(claim, ledger, splits)
         yield from _problems_of_earlier(ledger, manifest["settings"], number)
+        if has_dates and not _n_periods(manifest["settings"]):
+            yield f"settings: date_range has no first and last day of 1 to {MOST_PERIODS} periods"
 
 
 def _problems_of_earlier(ledger: Ledger, settings: Mapping[str, Any], number: int) -> Iterator[str]:
@@ -472,6 +503,7 @@ def _problems_of_ledger(
         # The cells of the matching triangle of moments; of the largest one if none matches.
         "moments": side * (side + 1) // 2,
         "ratings by factor": 2 * MOST_DIRECTIONS,
+        "dates": _values_of_dates(ledger, manifest["settings"], side),
     }
     for query, form in zip(ledger.queries, queries, strict=True):
         yield from _problems_of_query(query, form, values[query.name])
@@ -490,6 +522,25 @@ def _problems_of_ledger(
     counted = manifest["counts"].get("items")
     if type(counted) is int and counted > n_items:
         yield f"claim: its ledger has {n_items:,} items, but {counted:,} are published"
+
+
+def _values_of_dates(ledger: Ledger, settings: Mapping[str, Any], side: int) -> int:
+    """Return the matching number of values of the query of dates, or the largest one."""
+    n_periods = _n_periods(settings)
+    if not n_periods:
+        return 0
+    stated = next(query.values for query in ledger.queries if query.name == "dates")
+    n_items = round((stated - values_of_dates(0, n_periods)) / n_periods)
+    return values_of_dates(min(max(n_items, 1), side), n_periods)
+
+
+def _n_periods(settings: Mapping[str, Any]) -> int:
+    """Return the number of periods of dates; 0 if there are none, or too many."""
+    try:
+        found = periods_within(settings[DATES.name], settings[DATE_RANGE]).size
+    except (KeyError, RecveilError):
+        return 0
+    return found if found <= MOST_PERIODS else 0
 
 
 def _n_directions(settings: Mapping[str, Any]) -> int:

@@ -17,10 +17,10 @@ from recveil.io.ingestion import REASONS
 from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.io.pipes import STANDARD, require_path
 from recveil.ratings import Ratings
-from recveil.release.dates import Cohort
+from recveil.release.dates import DATES, Cohort, periods_within
 from recveil.release.method import MOST_ITEMS, MOST_RELEASES
-from recveil.release.synthetic_form import MOST_DELTA
-from recveil.runtime.errors import RecveilError, describe_count, quoted
+from recveil.release.synthetic_form import MOST_DELTA, MOST_PERIODS
+from recveil.runtime.errors import RecveilError, describe_count, quoted, unknown
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
@@ -152,7 +152,8 @@ def with_most(ratings: Ratings, most: int) -> Ratings:
     is_counted = counted_ratings(ratings.indptr, most)
     indptr = np.concatenate([[0], np.cumsum(np.minimum(ratings.activity, most))])
     indices, values = ratings.indices[is_counted], ratings.values[is_counted]
-    return Ratings(ratings.users, ratings.items, indptr, indices, values, None, ratings.scale)
+    days = None if ratings.days is None else ratings.days[is_counted]
+    return Ratings(ratings.users, ratings.items, indptr, indices, values, days, ratings.scale)
 
 
 def counted_ratings(indptr: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
@@ -224,6 +225,7 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
             "never published; drop it, or give an epsilon such as 3",
             code="option.conflict",
         )
+    _check_dates(options, is_exact=is_exact)
     if options.get("item_features") is not None and is_exact:
         raise RecveilError(
             "item_features (--item-features): epsilon (--epsilon) is none, and without noise "
@@ -278,6 +280,35 @@ def _check_series(options: Mapping[str, Any], *, is_exact: bool) -> None:
         raise RecveilError(
             f"releases (--releases) is {quoted(releases)}; expected a number of planned releases "
             f"from 1 to {MOST_RELEASES:,}",
+            code="option.value",
+        )
+
+
+def _check_dates(options: Mapping[str, Any], *, is_exact: bool) -> None:
+    dates, date_range = options.get("dates"), options.get("date_range")
+    if (dates is None) != (date_range is None):
+        given, missing = ("dates", "date_range")[:: 1 if date_range is None else -1]
+        raise RecveilError(
+            f"{given} (--{given.replace('_', '-')}): expected {missing} "
+            f"(--{missing.replace('_', '-')}), too: synthetic ratings are dated by the periods of "
+            f"a public range; give both, or neither",
+            code="option.required",
+        )
+    if dates is None:
+        return
+    if is_exact:
+        raise RecveilError(
+            "dates (--dates): epsilon is none, and exact sums by period would reveal users; give "
+            "an epsilon such as 3, or drop dates",
+            code="option.conflict",
+        )
+    if dates not in DATES.allowed:
+        raise unknown("dates (--dates)", dates, DATES.allowed)
+    n_periods = periods_within(dates, date_range).size
+    if n_periods > MOST_PERIODS:
+        raise RecveilError(
+            f"date_range (--date-range) has {n_periods:,} periods; expected at most {MOST_PERIODS}: "
+            f"give longer periods (--dates), or a shorter range",
             code="option.value",
         )
 

@@ -134,6 +134,8 @@ class Public(NamedTuple):
     # The noisy means of earlier releases of a plan, and whether this one's are kept
     earlier: Means | None = None
     is_planned: bool = False
+    # The first day of each period of dates; None if ratings are not dated
+    firsts: NDArray[np.int32] | None = None
 
     def features_of(self, items: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         """Return the features of items by position."""

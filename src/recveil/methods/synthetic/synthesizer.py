@@ -41,6 +41,7 @@ from recveil.methods.synthetic.options import (
     reject_dropped_rows,
     with_most,
 )
+from recveil.methods.synthetic.periods import ask_dates
 from recveil.methods.synthetic.sum_queries import (
     SHARES,
     SHARES_OF_LIKES,
@@ -57,6 +58,7 @@ from recveil.methods.synthetic.user_model import (
     SampledBatches,
     SampledUsers,
     UserModel,
+    fit_dates,
     model_settings,
     model_table,
 )
@@ -79,7 +81,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike, scale_of
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
-from recveil.release.dates import COHORT, Cohort
+from recveil.release.dates import COHORT, DATE_RANGE, DATES, Cohort, periods_within
 from recveil.release.ledger import Ledger, cost_of_rerun, delta_left, epsilon_of
 from recveil.release.method import MOST_ITEMS, PLANNED_RELEASES, RELEASE_NUMBER
 from recveil.release.noisy_answers import (
@@ -97,6 +99,7 @@ from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.synthetic_form import (
     FEWEST_CHOSEN,
     FEWEST_SUMMED,
+    QUERY_OF_DATES,
     THRESHOLD_SHARE,
     step_of_drawn,
 )
@@ -230,6 +233,11 @@ class Synthesizer(BaseAnonymizer):
         spread. Not for implicit feedback; ordinal labels are always whole.
     scale : RatingScale, str or tuple, optional
         The public scale of the ratings, such as "1:5:1", of a table that states none.
+    dates : {"year", "quarter", "month", "week"}, optional
+        Date each synthetic rating by the first day of its period, by one more noisy query.
+    date_range : str, optional
+        The public range of `dates`, such as "2025-01:2026-06"; other ratings count as those of its
+        first or last period.
     cohort : str, optional
         Use only users whose first rating is in a period, such as "2026-01" or "2026-01:2026-03",
         with all their ratings. Each user is in one of several releases of disjoint periods, so that
@@ -277,6 +285,8 @@ class Synthesizer(BaseAnonymizer):
         item_features: ItemFeatures | str | PathLike[str] | None = None,
         rating_grid: Literal["tenths", "whole"] | None = None,
         scale: ScaleLike | None = None,
+        dates: Literal["year", "quarter", "month", "week"] | None = None,
+        date_range: str | None = None,
         cohort: str | None = None,
         releases: int | None = None,
         reuse: EarlierSums | str | PathLike[str] | None = None,
@@ -292,6 +302,8 @@ class Synthesizer(BaseAnonymizer):
         self.item_features = item_features
         self.rating_grid = rating_grid
         self.scale = scale
+        self.dates = dates
+        self.date_range = date_range
         self.cohort = cohort
         self.releases = releases
         self.reuse = reuse
@@ -364,6 +376,12 @@ class Synthesizer(BaseAnonymizer):
         """Raise the errors of `anonymize` before any work."""
         self.check_options()
         check_every_user_rated(ratings)
+        if self.dates is not None and ratings.days is None:
+            raise RecveilError(
+                "dates (--dates): the ratings have no times; name their column (--time), or drop "
+                "dates",
+                code="time.missing",
+            )
         if self.epsilon is None and not ratings.is_unary:
             reject_likes(ratings, PUBLISHED)
         self.check_scale(ratings.scale)
@@ -397,6 +415,8 @@ class Synthesizer(BaseAnonymizer):
                 "n_users": self.n_users,
                 "max_ratings": self.max_ratings,
                 "item_features": self.item_features,
+                "dates": self.dates,
+                "date_range": self.date_range,
                 "cohort": self.cohort,
                 "releases": self.releases,
                 "reuse": self.reuse,
@@ -541,9 +561,13 @@ class Synthesizer(BaseAnonymizer):
             earlier = None if found is None else found.on(items)
             is_planned = self.releases is not None
             most = items.size if self.max_ratings is None else min(items.size, self.max_ratings)
-            return Public(True, most, features=of_items, earlier=earlier, is_planned=is_planned)
+            public = Public(True, most, 0.0, of_items, earlier, is_planned)
+            return public._replace(firsts=self._firsts())
         share = 0.0 if self.epsilon is None else self._budget().threshold_delta
-        return Public(False, self._most_items, share, of_items)
+        return Public(False, self._most_items, share, of_items, firsts=self._firsts())
+
+    def _firsts(self) -> NDArray[np.int32] | None:
+        return None if self.dates is None else periods_within(self.dates, self.date_range)
 
     def public_items(self, items: NDArray[Any]) -> tuple[Public, NDArray[Any], NDArray[np.int64]]:
         """Return the public facts, the queried items, and the position of each rated item.
@@ -657,6 +681,8 @@ class Synthesizer(BaseAnonymizer):
         recording: Recording | None,
     ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel, Claim, Mechanism | None]:
         shares = SHARES_OF_LIKES if ratings.scale.unary else SHARES
+        if public.firsts is not None:
+            shares = {**shares, QUERY_OF_DATES.name: QUERY_OF_DATES.share}
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
             return *_fit(ratings, sums, public, sigmas, rng), Claim("aggregates", n_users), None
@@ -717,6 +743,7 @@ class Synthesizer(BaseAnonymizer):
             "item_catalog": _catalog_setting(self.item_catalog),
             **({} if self.max_ratings is None else {"max_ratings": self.max_ratings}),
             **({} if self.item_features is None else {"item_features": "given"}),
+            **self._date_settings(),
             **({} if self.cohort is None else {COHORT: str(Cohort.of(self.cohort))}),
             **self._place_in_plan(claim),
             **({} if answers is None else {"answers": "published"}),
@@ -736,10 +763,15 @@ class Synthesizer(BaseAnonymizer):
             prefix=fresh_prefix(np.empty(0), rng),
             blocks=drawn.blocks,
             default_layout="users",
-            model=table,
+            model=None if self.dates is not None else table,
             expect=expect,
             answers=answers,
         )
+
+    def _date_settings(self) -> dict[str, object]:
+        if self.dates is None:
+            return {}
+        return {DATES.name: self.dates, DATE_RANGE: str(Cohort.of(self.date_range, DATE_RANGE))}
 
     def _place_in_plan(self, claim: Claim) -> dict[str, object]:
         earlier = () if claim.ledger is None else claim.ledger.earlier
@@ -804,11 +836,15 @@ def _fit(
     """Make all queries; the last one on ratings uses embeddings that were fitted to the others."""
     if ratings.scale.unary:
         choices = measure_likes(ratings, mechanism, public, sigmas)
-        return choices, learn_likes(choices, rng)
+        dates = ask_dates(ratings, mechanism, choices, public, sigmas)
+        likes = learn_likes(choices, rng)
+        return choices, likes if dates is None else fit_dates(likes, dates, rng)
     measured = measure(ratings, mechanism, public, sigmas)
     model = learn_users(measured, ratings.scale, rng)
     sigma = sigmas[QUERY]
-    return measured, follow_embeddings(ratings, mechanism, measured, model, sigma, rng)
+    model = follow_embeddings(ratings, mechanism, measured, model, sigma, rng)
+    dates = ask_dates(ratings, mechanism, measured.choices, public, sigmas)
+    return measured, model if dates is None else fit_dates(model, dates, rng)
 
 
 def reject_few(n_users: int) -> None:

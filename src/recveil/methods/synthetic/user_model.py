@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from scipy import linalg
 from scipy.special import ndtr, ndtri
 
 from recveil.methods.synthetic.bounded_sums import moved
+from recveil.methods.synthetic.periods import DatedUsers, Lives
 from recveil.ratings import RatingScale
 from recveil.release.manifest import Manifest
 from recveil.release.records import Records
@@ -32,6 +33,7 @@ from recveil.runtime.threads import one_thread
 
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
+_Model = TypeVar("_Model", "UserModel", "LikesModel")
 
 # Smallest part of the variance.
 _LEAST_PART = 0.02
@@ -144,6 +146,8 @@ _CELLS = 1 << 22
 # Number of item orders for systematic sampling, so that no two neighbours always exclude each
 # other.
 _ORDERS = 64
+# Users and cells of a sample to fit the odds of periods, and the rounds of the fit.
+_DATED_USERS, _DATED_CELLS, _DATED_TURNS = (300, 2_000), 20_000_000, 5
 # Log-odds are clipped here.
 _SURE = 60.0
 # Embeddings of more users per direction than this are whitened, to reduce sampling error.
@@ -200,7 +204,7 @@ def pick_items(
 ) -> tuple[Small, NDArray[np.bool_]]:
     """Return the probability that each user chooses each item, and a sample, of one item or more.
 
-    `offsets` are those of the log-odds, `orders` are from `draw_orders`.
+    `offsets` are those of the log-odds, of all users or each; `orders` are from `draw_orders`.
     """
     of_directions = np.ascontiguousarray(item_embeddings[:, 1:])
     with one_thread():
@@ -214,6 +218,32 @@ def pick_items(
     picked = np.zeros(odds.shape, np.bool_)
     _pick(odds, activity, orders, order_of, starts, picked)
     return odds, picked
+
+
+def offsets_at(offsets: Small, dates: DatedUsers | None, lives: Lives | None) -> Small:
+    """Return the offsets of all users, or those of each user in their periods."""
+    return offsets if dates is None or lives is None else offsets + dates.log_odds(lives)
+
+
+def fit_dates(model: _Model, dates: DatedUsers, rng: np.random.Generator) -> _Model:
+    """Date a model's users, with odds that give items their popularity in each period."""
+    n = int(np.clip(_DATED_CELLS // max(1, len(model.offsets)), *_DATED_USERS))
+    activity, embeddings = draw_users(model.activity, model.item_embeddings, n, rng)
+    orders, lives, seed = (
+        np.arange(len(model.offsets))[None],
+        dates.draw(n, rng),
+        rng.integers(1 << 62),
+    )
+
+    def chances(found: DatedUsers | None) -> Small:
+        offsets = offsets_at(model.offsets, found, lives)
+        rng = np.random.default_rng(seed)
+        return pick_items(embeddings, activity, offsets, model.item_embeddings, orders, rng)[0]
+
+    usual, weights = chances(None), dates.weights(lives)
+    for _ in range(_DATED_TURNS):
+        dates = dates.moved(usual, chances(dates), weights)
+    return model._replace(dates=dates)
 
 
 @compiled(parallel=True, fastmath={"reassoc"})
@@ -282,6 +312,8 @@ class UserModel(NamedTuple):
     # Per direction, the standard deviation of rating embeddings that choices do not explain
     slope_spreads: Numbers
     scale: RatingScale
+    # When users rate, of a release with dates
+    dates: DatedUsers | None = None
 
     def of_items(self, order: NDArray[np.int64]) -> "UserModel":
         """Return the model with its items in another order."""
@@ -289,6 +321,7 @@ class UserModel(NamedTuple):
             offsets=self.offsets[order],
             item_embeddings=self.item_embeddings[order],
             rating_means=self.rating_means[order],
+            dates=None if self.dates is None else self.dates.of_items(order),
         )
 
     def draw(
@@ -298,12 +331,15 @@ class UserModel(NamedTuple):
         activity, embeddings = draw_users(self.activity, self.item_embeddings, n_users, rng)
         orders = draw_orders(len(self.offsets), rng)
         chance = self._probability_without_embedding(orders)
+        lives = None if self.dates is None else self.dates.draw(n_users, rng)
         for some in blocks_of(n_users, len(self.offsets)):
-            block = self._draw_block(embeddings[some], activity[some], orders, rng)
+            own = None if lives is None else lives[some]
+            block = self._draw_block(embeddings[some], activity[some], orders, rng, own)
             hidden = self.rating_means[block.indices] + block.values
             strict = rng.normal(size=some.stop - some.start)
             hidden += np.repeat(strict, np.diff(block.indptr)) * self.strictness
-            yield replace(block, values=self._labels(hidden, chance, rng, whole))
+            block = replace(block, values=self._labels(hidden, chance, rng, whole))
+            yield block if self.dates is None or own is None else self.dates.date(block, own, rng)
 
     def _probability_without_embedding(self, orders: NDArray[np.int64]) -> float:
         """Return the standard deviation that embeddings leave unexplained."""
@@ -337,13 +373,15 @@ class UserModel(NamedTuple):
         activity: Numbers,
         orders: NDArray[np.int64],
         rng: np.random.Generator,
+        lives: Lives | None = None,
     ) -> Records:
         """Return sampled items, with the effect of embeddings on each rating as values."""
         embeddings = np.ascontiguousarray(self.item_embeddings[:, 1:])
         chosen_by = (user_embeddings[:, 1:] * self.slopes).astype(np.float32)
         sampled = (self.slope_spreads * rng.normal(size=chosen_by.shape)).astype(np.float32)
         chances, picked = pick_items(
-            user_embeddings, activity, self.offsets, self.item_embeddings, orders, rng
+            *(user_embeddings, activity, offsets_at(self.offsets, self.dates, lives)),
+            *(self.item_embeddings, orders, rng),
         )
         users, items = np.nonzero(picked)
         # Center on the expected effect among the item's raters.
@@ -393,25 +431,33 @@ class LikesModel(NamedTuple):
     item_embeddings: Small
     # Interactions per user as equally likely quantiles, ascending
     activity: Numbers
+    # When users rate, of a release with dates
+    dates: DatedUsers | None = None
 
     def of_items(self, order: NDArray[np.int64]) -> "LikesModel":
         """Return the model with its items in another order."""
         return self._replace(
-            offsets=self.offsets[order], item_embeddings=self.item_embeddings[order]
+            offsets=self.offsets[order],
+            item_embeddings=self.item_embeddings[order],
+            dates=None if self.dates is None else self.dates.of_items(order),
         )
 
     def draw(self, n_users: int, rng: np.random.Generator) -> Iterator[Records]:
         """Sample users with their interactions, block by block."""
         activity, embeddings = draw_users(self.activity, self.item_embeddings, n_users, rng)
         orders = draw_orders(len(self.offsets), rng)
+        lives = None if self.dates is None else self.dates.draw(n_users, rng)
         for some in blocks_of(n_users, len(self.offsets)):
+            own = None if lives is None else lives[some]
+            offsets = offsets_at(self.offsets, self.dates, own)
             _, picked = pick_items(
-                embeddings[some], activity[some], self.offsets, self.item_embeddings, orders, rng
+                embeddings[some], activity[some], offsets, self.item_embeddings, orders, rng
             )
             _, items = np.nonzero(picked)
             indptr = np.concatenate([[0], np.cumsum(picked.sum(axis=1))])
             sizes = np.ones(len(picked), np.int64)
-            yield Records(sizes, indptr, items.astype(np.int32), np.ones(items.size))
+            block = Records(sizes, indptr, items.astype(np.int32), np.ones(items.size))
+            yield block if self.dates is None or own is None else self.dates.date(block, own, rng)
 
 
 @brief

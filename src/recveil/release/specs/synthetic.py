@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from recveil.release.claim import card_text
-from recveil.release.dates import COHORT
+from recveil.release.dates import COHORT, DATE_RANGE, DATED_FORMAT, DATES, period_of
 from recveil.release.method import (
     MAX_RATINGS,
     MOST_DIRECTIONS,
@@ -81,6 +81,8 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
         sentences.append("Only the publisher states that the list of items is public.")
     if "item_features" in settings:
         sentences.append("Only the publisher states that the item features are public.")
+    if DATE_RANGE in settings:
+        sentences.append("Only the publisher states that the range of dates is public.")
     if COHORT in settings:
         sentences.append(
             f"Only the publisher states that the first rating of each user is in "
@@ -124,6 +126,10 @@ def _has_cohort(settings: Settings) -> bool:
     return COHORT in settings and settings.get("noise") == "gaussian"
 
 
+def _has_dates(settings: Settings) -> bool:
+    return period_of(settings) is not None and settings.get("noise") == "gaussian"
+
+
 def _has_plan(settings: Settings) -> bool:
     is_planned = PLANNED_RELEASES in settings or RELEASE_NUMBER in settings
     return is_planned and settings.get("noise") == "gaussian"
@@ -165,6 +171,8 @@ SYNTHETIC = Method(
         ),
         PublicSetting("item_features", ("given",), when=_has_features, first_format=9),
         PublicSetting(COHORT, any_cohort=True, when=_has_cohort, first_format=9),
+        PublicSetting(DATES.name, DATES.allowed, when=_has_dates, first_format=DATED_FORMAT),
+        PublicSetting(DATE_RANGE, any_cohort=True, when=_has_dates, first_format=DATED_FORMAT),
         PublicSetting(
             PLANNED_RELEASES, tuple(range(2, MOST_RELEASES + 1)), when=_has_plan, first_format=9
         ),
@@ -239,6 +247,21 @@ SYNTHETIC = Method(
             flag="--ratings",
             help="Rounding of synthetic ratings: tenths of the scale's step (default), or whole, "
             "the scale itself.",
+            panel="Synthetic users",
+        ),
+        Option(
+            name="dates",
+            choices=DATES.allowed,
+            metavar="PERIOD",
+            help="Date each synthetic rating by the first day of a year, quarter, month or week, "
+            "by one more noisy query (needs --date-range).",
+            panel="Synthetic users",
+        ),
+        Option(
+            name="date_range",
+            metavar="FIRST:LAST",
+            help="With --dates: the public range of the dates, such as 2025-01:2026-06. Earlier "
+            "and later ratings count as those of its first and last period.",
             panel="Synthetic users",
         ),
         Option(
