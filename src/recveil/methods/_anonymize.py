@@ -94,6 +94,7 @@ class MethodOptions(TypedDict, total=False):
     max_ratings: int | None
     item_features: Any
     rating_grid: Literal["tenths", "whole"] | None
+    date_range: str | None
     cohort: str | None
     releases: int | None
     reuse: str | PathLike[str] | None
@@ -695,6 +696,7 @@ def prepare(
     _reject_idle(maker, options, request)
     check_form(request.layout, request.file_format)
     check_layout(maker.method, request.layout)
+    _reject_dates_of_model(options, request.layout)
     check_n_users(options, request.layout, allow_large=request.allow_large)
     if request.previous is not None:
         options["previous"] = _read_previous(maker, request.previous)
@@ -962,6 +964,15 @@ def check_layout(method: Method, layout: Layout) -> None:
             f"layout (--layout) is groups, but the method {method.name} publishes synthetic users, "
             f"who have no groups; choose users or model",
             code="option.unsupported",
+        )
+
+
+def _reject_dates_of_model(options: Mapping[str, Any], layout: Layout) -> None:
+    if layout == "model" and options.get("dates") is not None:
+        raise RecveilError(
+            "dates (--dates): not with layout (--layout) model, since a model states no dates; "
+            "choose users, or drop dates",
+            code="option.conflict",
         )
 
 

@@ -61,7 +61,7 @@ from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import levels_by_rule
 from recveil.release.coverage import PublishedCounts
-from recveil.release.dates import period_of
+from recveil.release.dates import DATE_RANGE, period_of
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import Manifest
 from recveil.release.method import Method, Variant, publishes_likes
@@ -160,6 +160,8 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer | None:
     return Synthesizer(
         claim.epsilon,
         1e-6 if claim.delta is None else claim.delta,
+        dates=period_of(manifest.settings),
+        date_range=manifest.settings.get(DATE_RANGE),
         n_users=manifest.counts.get("users") if has_n_users else None,
         item_catalog=None if manifest.settings["item_catalog"] == "selected" else AS_RATED,
         max_ratings=manifest.settings.get("max_ratings"),

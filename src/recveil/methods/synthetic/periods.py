@@ -7,7 +7,7 @@ and earlier noisy answers.
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from recveil.methods.synthetic.sum_queries import (
 from recveil.ratings import Ratings
 from recveil.release.records import Records
 from recveil.release.synthetic_form import QUERY_OF_DATES, n_span_bins
+from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
 
@@ -78,7 +79,10 @@ def date_sums(
     first period, between, and in the last one. Squares sum to at most 1, as shares sum to 1.
     """
     if ratings.days is None:
-        raise ValueError("ratings without days")
+        raise RecveilError(
+            "dates (--dates): the ratings have no times; name their column (--time), or drop dates",
+            code="time.missing",
+        )
     n_periods, n_users = firsts.size, ratings.n_users
     users, period = ratings.user_positions(), places_of(ratings.days, firsts)
     place_of = np.full(ratings.n_items, -1, np.int64)
@@ -97,8 +101,8 @@ def date_sums(
     of_first = np.bincount(first[rating], minlength=n_periods)
     of_span = np.bincount(span_bins(n_periods)[span[rating]], minlength=n_span_bins(n_periods))
     age = 1 + (period == last[users]).astype(np.int64) - (period == first[users])
-    shares = np.bincount(3 * users + age, minlength=3 * n_users).reshape(-1, 3)[span > 0]
-    shares = shares / np.maximum(ratings.activity[span > 0], 1)[:, None]
+    of_age = np.bincount(3 * users + age, minlength=3 * n_users).reshape(-1, 3)[span > 0]
+    shares = of_age / np.maximum(ratings.activity[span > 0], 1)[:, None]
     return np.concatenate(
         [
             items.ravel(),
@@ -109,7 +113,7 @@ def date_sums(
     ).astype(np.int64)
 
 
-def _steps(numbers: Numbers | float, grid: float) -> Whole:
+def _steps(numbers: NDArray[Any] | float, grid: float) -> Whole:
     return np.trunc(np.asarray(numbers) * SURELY_BOUNDED / grid).astype(np.int64)
 
 
@@ -198,7 +202,7 @@ class DatedUsers(NamedTuple):
 
     def weights(self, lives: Lives) -> Numbers:
         """Return the usual share of users' ratings in each period, shape (n_users, n_periods)."""
-        return weights_of(*lives.T, self.firsts.size, self.ages)
+        return weights_of(lives[:, 0], lives[:, 1], self.firsts.size, self.ages)
 
     def log_odds(self, lives: Lives) -> NDArray[np.float32]:
         """Return how the log-odds of each item change for users by their periods."""

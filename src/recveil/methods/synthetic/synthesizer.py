@@ -285,7 +285,7 @@ class Synthesizer(BaseAnonymizer):
         item_features: ItemFeatures | str | PathLike[str] | None = None,
         rating_grid: Literal["tenths", "whole"] | None = None,
         scale: ScaleLike | None = None,
-        dates: Literal["year", "quarter", "month", "week"] | None = None,
+        dates: str | None = None,
         date_range: str | None = None,
         cohort: str | None = None,
         releases: int | None = None,
