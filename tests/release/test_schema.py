@@ -81,6 +81,10 @@ RELEASES = {
     "noisy answers": ("ratings", EPSILON | {"publish_answers": True, "max_ratings": 9}),
     "a cohort": ("ratings", EPSILON | {"cohort": ":2100"}),
     "likes of a cohort": ("likes", EPSILON | {"cohort": "1970:2100"}),
+    "synthetic users with dates": (
+        "ratings",
+        EPSILON | {"dates": "quarter", "date_range": "1999:2003", "ledger": "none"},
+    ),
     "exact sums": ("ratings", {"epsilon": "none", "item_catalog": "as-rated"}),
     "likes, k-coRating": ("likes", {"k": 3, "method": "k-corating"}),
     "likes, sparse": ("likes", {"k": 3, "method": "sparse"}),

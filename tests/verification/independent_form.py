@@ -8,7 +8,7 @@ import itertools
 import json
 import math
 import re
-from datetime import date
+from datetime import date, timedelta
 
 FORMATS = [f"recveil-release-{number}" for number in range(1, 12)]
 KEYS = [
@@ -51,6 +51,11 @@ QUERIES = [
         5,
     ),
 ]
+QUERY_OF_DATES = (
+    "dates",
+    "for each popular item, users' ratings by period; users by first period and by span; shares of "
+    "their ratings in the first, other and last periods",
+)
 # The same of likes, since the sixth.
 QUERIES_OF_LIKES = [
     ("people by activity", "how many people have how many likes", 6),
@@ -127,6 +132,7 @@ ASKED = {
         "users' shares of interactions on items with factors, on other published items, and on "
         "the rest",
     ): QUERIES_OF_LIKES[2][:2],
+    QUERY_OF_DATES: QUERY_OF_DATES,
 }
 
 
@@ -297,6 +303,30 @@ def is_cohort(value, _):
     return None not in ends and ends[0] <= ends[-1]
 
 
+BEFORE_DATES = ("noise", "catalogue", "item_features", "cohort")
+
+
+def is_range(value, result):
+    """Two days, from the first to the last of which there are at most 120 periods."""
+    if not is_cohort(value, result) or value.startswith(":"):
+        return False
+    return len(periods(value, result["settings"]["dates"])) <= 120
+
+
+def periods(value, kind):
+    """The first day of each period, from that of the first to that of the last day, in order."""
+    first, last = map(date.fromisoformat, value.split(":"))
+    days = (first + timedelta(days=count) for count in range((last - first).days + 1))
+    return sorted({first_of(day, kind) for day in days})
+
+
+def first_of(day, kind):
+    if kind == "week":
+        return day - timedelta(days=day.weekday())
+    months = {"month": 1, "quarter": 3, "year": 12}[kind]
+    return date(day.year, (day.month - 1) // months * months + 1, 1)
+
+
 def cohort(given, number):
     """Noisy sums may be over the users alone whose first rating is in some days."""
     has = number == 9 and "cohort" in given and given.get("noise") == "gaussian"
@@ -359,12 +389,23 @@ def short(records, result):
 
 
 def with_dates(expected, result):
-    """Sparse rows alone have dates, before what is told of items; no others are of that format."""
+    """Sparse rows have dates, before what is told of items; noisy synthetic users after cohorts.
+
+    No others are of that format.
+    """
     if result["format"] not in FORMATS[9:] or (
         result["format"] == FORMATS[10] and "dates" not in result["settings"]
     ):
         return expected
-    if result["settings"].get("method") != "sparse rows":
+    given = result["settings"]
+    if given.get("method") == "synthetic people":
+        has = result["format"] == FORMATS[9] and given.get("noise") == "gaussian"
+        names = [*expected] if has else []
+        place = sum(name in ("method", *BEFORE_DATES) for name in names)
+        dates = {"dates": one_of("year", "quarter", "month", "week"), "date_range": is_range}
+        before, after = names[:place], names[place:]
+        return {name: (expected | dates)[name] for name in [*before, *dates, *after] if has}
+    if given.get("method") != "sparse rows":
         return {}
     last = {name: expected.pop(name) for name in ("items", "counts") if name in expected}
     return expected | {"dates": one_of("year", "quarter", "month", "week")} | last
@@ -731,5 +772,6 @@ def problems_of_queries(result):
         number = number_of(result)
         found = [(query["name"], query["what"]) for query in result["claim"]["ledger"]["queries"]]
         asked = QUERIES_OF_LIKES if "ratings" in result["settings"] else QUERIES
+        asked = asked + [(*QUERY_OF_DATES, 3)] * ("dates" in result["settings"])
         if found != [(name, what) for name, what, since in asked if since <= number]:
             yield "other queries than were asked"

@@ -71,6 +71,14 @@ def periods_within(period: str, date_range: Any) -> NDArray[np.int32]:
     return np.unique(first_days(days, period))
 
 
+def dates_within(settings: Settings) -> NDArray[np.int32] | None:
+    """Return the dates that a release with a range of dates can have; None without a valid one."""
+    try:
+        return periods_within(settings[DATES.name], settings[DATE_RANGE])
+    except (KeyError, TypeError, RecveilError):
+        return None
+
+
 # The setting of the days of the periods of dates.
 DATE_RANGE = "date_range"
 # The setting of a release of one cohort.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.release.claim import Claim, claim_of_json
-from recveil.release.dates import DATE_RANGE, DATED_FORMAT, DATES, period_of, periods_within
+from recveil.release.dates import DATED_FORMAT, dates_within, period_of
 from recveil.release.earlier_formats import RENAMED_SINCE as NEWEST
 from recveil.release.ledger import Ledger, Query
 from recveil.release.method import (
@@ -536,11 +536,8 @@ def _values_of_dates(ledger: Ledger, settings: Mapping[str, Any], side: int) -> 
 
 def _n_periods(settings: Mapping[str, Any]) -> int:
     """Return the number of periods of dates; 0 if there are none, or too many."""
-    try:
-        found = periods_within(settings[DATES.name], settings[DATE_RANGE]).size
-    except (KeyError, RecveilError):
-        return 0
-    return found if found <= MOST_PERIODS else 0
+    found = dates_within(settings)
+    return 0 if found is None or found.size > MOST_PERIODS else found.size
 
 
 def _n_directions(settings: Mapping[str, Any]) -> int:

@@ -19,6 +19,7 @@ from recveil.io.worker import decoding
 from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import distinct
 from recveil.release.claim import ClaimKind
+from recveil.release.dates import dates_within
 from recveil.release.manifest import Manifest
 from recveil.release.records import PREFIX, Records, item_keys, pseudonyms
 from recveil.runtime.errors import RecveilError
@@ -283,6 +284,7 @@ class PublishedFile:
         self._has_tenths = samples_tenths(manifest)
         self.pseudonyms = Pseudonyms(manifest.counts.get("users"))
         self.period = manifest.settings.get("dates")
+        self.periods = dates_within(manifest.settings)
         if "date" in self.compared_too:
             self.what += " and dates"
         self.schema = manifest.columns
@@ -411,6 +413,9 @@ class PublishedFile:
         if records.days is not None:
             problem = f"its date is not the first day of a {self.period}"
             yield problem, np.flatnonzero(_within_period(records.days, str(self.period)))
+            if self.periods is not None:
+                outside = np.flatnonzero(~np.isin(records.days, self.periods))
+                yield "its date is not within date_range", outside
         odd = starts[self.pseudonyms.odd(user_ids)]
         yield "its user id is not the next pseudonym of a release, such as 'pd9c2-007'", odd
         if records.promised is not None:

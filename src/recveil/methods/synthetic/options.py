@@ -307,8 +307,8 @@ def _check_dates(options: Mapping[str, Any], *, is_exact: bool) -> None:
     n_periods = periods_within(dates, date_range).size
     if n_periods > MOST_PERIODS:
         raise RecveilError(
-            f"date_range (--date-range) has {n_periods:,} periods; expected at most {MOST_PERIODS}: "
-            f"give longer periods (--dates), or a shorter range",
+            f"date_range (--date-range) has {n_periods:,} periods; expected at most "
+            f"{MOST_PERIODS}: give longer periods (--dates), or a shorter range",
             code="option.value",
         )
 

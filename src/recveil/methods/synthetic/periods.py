@@ -46,6 +46,8 @@ _MIN_USERS = 2.0
 _USUAL_AGES = np.array([0.65, 0.2, 0.15])
 # Least variance of popularity over time, rounds of its estimate, and least relative popularity.
 _LEAST_VARIANCE, _ROUNDS, _LEAST_ODDS = 1e-5, 10, 0.02
+# Multiples of the covariance of that course, and rounds of the fit of their shares.
+_SCALES, _MIXED = np.array([0.25, 1.0, 4.0, 16.0, 64.0]), 100
 # Rounds of the fit of both margins, and cells that are dated at a time.
 _FITS, _CELLS = 100, 1 << 18
 
@@ -305,9 +307,9 @@ def weights_of(first: Whole, last: Whole, n_periods: int, ages: Numbers) -> Numb
 def relative_popularity(noisy: Numbers, noise: float, popularity: Numbers) -> Numbers:
     """Return items' popularity in each period relative to that of all, shape (n_items, n_periods).
 
-    Deviations from the usual course have a normal prior with a covariance of periods, which is
-    estimated from the noisy sums, less the noise: rows are shrunk by the less, the more their items
-    are rated.
+    Deviations from the usual course have a prior whose covariance of periods is estimated from the
+    noisy sums, less the noise: rows are shrunk by the less, the more their items are rated, and the
+    further they deviate.
     """
     n_periods = noisy.shape[1]
     by_period = np.maximum(noisy.sum(axis=0), 0)
@@ -326,7 +328,24 @@ def relative_popularity(noisy: Numbers, noise: float, popularity: Numbers) -> Nu
             found = (off * weights[:, None]).T @ off - (weights @ variances) * unit
             values, vectors = np.linalg.eigh(found / weights.sum())
             covariance = (vectors * np.maximum(values, _LEAST_VARIANCE)) @ vectors.T
-        values = np.maximum(values, _LEAST_VARIANCE)
-        believed = (off @ vectors * (values / (values + variances[:, None]))) @ vectors.T
+        at, values = off @ vectors, np.maximum(values, _LEAST_VARIANCE)
+        believed = at * _kept_shares(at, values, variances) @ vectors.T
     odds = 1 + believed / np.where(hidden, np.inf, by_period)
     return np.asarray(np.maximum(odds, _LEAST_ODDS))
+
+
+def _kept_shares(at: Numbers, values: Numbers, variances: Numbers) -> Numbers:
+    """Return what is kept of deviations along directions of given variance, with noise.
+
+    The prior is a mixture of multiples of the covariance, whose shares make the deviations most
+    likely: few items come or go.
+    """
+    found = _SCALES[:, None, None] * values + variances[:, None]
+    fits = -(np.log(found) + at**2 / found).sum(axis=2) / 2
+    fits = np.exp(fits - fits.max(axis=0))
+    shares = np.full(_SCALES.size, 1 / _SCALES.size)
+    for _ in range(_MIXED):
+        parts = fits * shares[:, None]
+        parts /= parts.sum(axis=0)
+        shares = parts.mean(axis=1)
+    return np.asarray((parts[:, :, None] * (1 - variances[:, None] / found)).sum(axis=0))
