@@ -47,7 +47,9 @@ def problems_of_promise(result):
         return
     if result["k"] != 1 or result["claim"].get("unit") != "person":
         yield "the claim has another form"
-    if (result["format"].rpartition("-")[2] in ("8", "9", "10")) != ("neighbours" in result["claim"]):
+    if (result["format"].rpartition("-")[2] in ("8", "9", "10")) != (
+        "neighbours" in result["claim"]
+    ):
         yield "the neighbouring relation is of another format"
     if result["claim"].get("neighbours", RELATION) != RELATION:
         yield "another neighbouring relation"

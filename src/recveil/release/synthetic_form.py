@@ -224,11 +224,7 @@ def activity_edges(most_items: int) -> NDArray[np.int64]:
 
 
 def batch_size(n_users: int) -> int:
-    """Return how many users a batch has that is sampled as one file.
-
-    >>> batch_size(500_000), batch_size(200_000_000)
-    (16384, 48829)
-    """
+    """Return how many users a batch has that is sampled as one file."""
     return max(_BATCH, math.ceil(n_users / _MOST_BATCHES))
 
 

@@ -82,11 +82,7 @@ def on_catalog(ratings: Ratings, catalog: NDArray[Any]) -> Ratings:
 
 
 def places_on_catalog(items: NDArray[Any], catalog: NDArray[Any]) -> NDArray[np.int64]:
-    """Return each item's position in a catalog, or raise a RecveilError for a missing one.
-
-    >>> places_on_catalog(np.array([9, 10]), as_ids(["8", "9", "10"]))
-    array([1, 2])
-    """
+    """Return each item's position in a catalog, or raise a RecveilError for a missing one."""
     place = {name: at for at, name in enumerate(catalog.astype(str).tolist())}
     at = np.array([place.get(name, -1) for name in items.astype(str).tolist()], np.int64)
     if n := int((at < 0).sum()):
@@ -108,11 +104,7 @@ def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
 
 
 def places_in_public_order(items: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return items in public order, and the position of each given item.
-
-    >>> places_in_public_order(np.array(["10", "9", "b"], object))
-    (array(['9', '10', 'b'], dtype=object), array([1, 0, 2]))
-    """
+    """Return items in public order, and the position of each given item."""
     if items.dtype != object:
         return items, np.arange(items.size)
     names = items.tolist()

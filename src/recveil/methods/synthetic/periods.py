@@ -1,8 +1,4 @@
-"""Dates of synthetic users: one more query, of ratings by period, and what is drawn from it.
-
-Each user contributes one vector of length at most 1 (see `date_sums`). All else reads its noisy sum
-and earlier noisy answers.
-"""
+"""Dates of synthetic users: one more query, of ratings by period, and what is drawn from it."""
 
 import math
 from collections.abc import Mapping
@@ -53,20 +49,12 @@ _FITS, _CELLS = 100, 1 << 18
 
 
 def span_bins(n_periods: int) -> Whole:
-    """Return the bin of each span in periods: 0, 1, 2 to 3, 4 to 7, and so on.
-
-    >>> span_bins(6)
-    array([0, 1, 2, 2, 3, 3])
-    """
+    """Return the bin of each span in periods: 0, 1, 2 to 3, 4 to 7, and so on."""
     return np.array([span.bit_length() for span in range(n_periods)], np.int64)
 
 
 def places_of(days: NDArray[np.int32], firsts: NDArray[np.int32]) -> Whole:
-    """Return the period of each day by the periods' first days; the nearest one of other days.
-
-    >>> places_of(np.array([0, 10, 19, 20, 99]), np.array([10, 20]))
-    array([0, 0, 0, 1, 1])
-    """
+    """Return the period of each day by the periods' first days; the nearest one of other days."""
     return np.maximum(np.searchsorted(firsts, days, side="right") - 1, 0)
 
 
@@ -120,11 +108,7 @@ def _steps(numbers: NDArray[Any] | float, grid: float) -> Whole:
 
 
 def choose_dated(popularity: Numbers, noise: float, n_periods: int) -> int:
-    """Return how many items are counted by period, of those with moments, the most popular first.
-
-    >>> choose_dated(np.array([90.0] * 70 + [1.0] * 9), 5.0, 12)
-    70
-    """
+    """Return how many of the items with moments, the most popular first, are counted by period."""
     n_sure = int((popularity > _MIN_SIGNAL * n_periods * noise).sum())
     return max(n_sure, min(_FEWEST, popularity.size))
 
@@ -154,10 +138,7 @@ class DatedUsers(NamedTuple):
         dated: NDArray[np.int64],
         popularity: Numbers,
     ) -> Self:
-        """Learn from the noisy answer to `date_sums`.
-
-        `popularity` is that of all released items, of which `dated` are positions.
-        """
+        """Learn from the noisy answer to `date_sums`."""
         n_periods, n_cells = firsts.size, dated.size * firsts.size
         items, of_first, of_span, ages = np.split(
             noisy, np.cumsum([n_cells, n_periods, n_span_bins(n_periods)])
@@ -182,11 +163,7 @@ class DatedUsers(NamedTuple):
         return self._replace(targets=self.targets[:, order], odds=self.odds[:, order])
 
     def moved(self, usual: Small, chances: Small, weights: Numbers) -> Self:
-        """Return the same with odds nearer to those with which items have the given popularity.
-
-        `usual` and `chances` are the probabilities that sampled users choose each item, in any
-        periods and in theirs, whose `weights` are given.
-        """
+        """Return the same with odds nearer to those with which items have the given popularity."""
         with one_thread():
             wanted = (weights.T @ usual) * self.targets
             found = self.odds * (weights.T @ (chances / (weights @ self.odds)))
@@ -260,15 +237,9 @@ def _sure(noisy: Numbers, noise: float) -> Numbers:
 
 
 def fit_lives(of_first: Numbers, of_span: Numbers) -> Numbers:
-    """Return the probability of each first and last period, with given shares of first periods.
-
-    Shares of spans are fitted as well as possible: late users cannot have long ones. Without
-    either, first period and span are independent (iterative proportional fitting).
-
-    >>> fit_lives(np.array([0.5, 0.5]), np.array([0.75, 0.25])).round(2)
-    array([[0.25, 0.25],
-           [0.  , 0.5 ]])
-    """
+    """Return the probability of each first and last period, with given shares of first periods."""
+    # First periods are exact, and spans as near as possible: late users cannot have long ones.
+    # Without either, both are independent (iterative proportional fitting).
     n_periods = of_first.size
     spans = np.subtract.outer(np.arange(n_periods), np.arange(n_periods)).T
     bins = span_bins(n_periods)
@@ -289,13 +260,7 @@ def fit_lives(of_first: Numbers, of_span: Numbers) -> Numbers:
 
 
 def weights_of(first: Whole, last: Whole, n_periods: int, ages: Numbers) -> Numbers:
-    """Return the usual share of users' ratings in each period, shape (n_users, n_periods).
-
-    >>> weights_of(np.array([0, 2, 1]), np.array([3, 2, 2]), 4, np.array([0.6, 0.2, 0.2]))
-    array([[0.6 , 0.1 , 0.1 , 0.2 ],
-           [0.  , 0.  , 1.  , 0.  ],
-           [0.  , 0.75, 0.25, 0.  ]])
-    """
+    """Return the usual share of users' ratings in each period, shape (n_users, n_periods)."""
     at = np.arange(n_periods)
     between = (at > first[:, None]) & (at < last[:, None])
     weights = between * (ages[1] / np.maximum(last - first - 1, 1))[:, None]
@@ -305,12 +270,9 @@ def weights_of(first: Whole, last: Whole, n_periods: int, ages: Numbers) -> Numb
 
 
 def relative_popularity(noisy: Numbers, noise: float, popularity: Numbers) -> Numbers:
-    """Return items' popularity in each period relative to that of all, shape (n_items, n_periods).
-
-    Deviations from the usual course have a prior whose covariance of periods is estimated from the
-    noisy sums, less the noise: rows are shrunk by the less, the more their items are rated, and the
-    further they deviate.
-    """
+    """Return the relative popularity of items in each period, shape (n_items, n_periods)."""
+    # Deviations from the usual course have a prior, whose covariance of periods follows from the
+    # noisy sums, less the noise: they are shrunk by the less, the more an item is rated.
     n_periods = noisy.shape[1]
     by_period = np.maximum(noisy.sum(axis=0), 0)
     # A period that noise hides has the usual popularity.
@@ -335,11 +297,8 @@ def relative_popularity(noisy: Numbers, noise: float, popularity: Numbers) -> Nu
 
 
 def _kept_shares(at: Numbers, values: Numbers, variances: Numbers) -> Numbers:
-    """Return what is kept of deviations along directions of given variance, with noise.
-
-    The prior is a mixture of multiples of the covariance, whose shares make the deviations most
-    likely: few items come or go.
-    """
+    """Return what is kept of deviations along directions of given variance, with noise."""
+    # The prior is a mixture of multiples of the covariance: few items come or go.
     found = _SCALES[:, None, None] * values + variances[:, None]
     fits = -(np.log(found) + at**2 / found).sum(axis=2) / 2
     fits = np.exp(fits - fits.max(axis=0))

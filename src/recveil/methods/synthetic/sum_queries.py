@@ -416,11 +416,9 @@ _ROUNDS = 300
 
 
 def expected_popularity(noisy: Numbers, noise: float) -> Numbers:
-    """Return the posterior mean of each item's popularity, given its sum and the noise's deviation.
-
-    The prior is the distribution of popularity with the largest likelihood (Kiefer & Wolfowitz
-    1956), found by expectation maximization on a grid. It postprocesses noisy sums.
-    """
+    """Return the posterior mean of each item's popularity, given its noisy sum."""
+    # The prior is the distribution of popularity with the largest likelihood (Kiefer & Wolfowitz
+    # 1956), found by expectation maximization on a grid.
     if noise <= 0:
         return np.maximum(noisy, 0)
     at = np.minimum(noisy / noise, _PLACES[-1])
@@ -497,12 +495,7 @@ class NoisySums(NamedTuple):
 
 
 def are_few(n_users: float, sigmas: Mapping[str, float]) -> bool:
-    """Return whether users are few for the noise; never if there is none.
-
-    >>> sigmas = {name: share**-0.5 for name, share in SHARES.items()}  # their mu is 1
-    >>> are_few(100, sigmas), are_few(1_000, sigmas), are_few(100, dict.fromkeys(SHARES, 0.0))
-    (True, False, False)
-    """
+    """Return whether users are few for the noise; never if there is none."""
     if not all(sigmas.values()):
         return False
     return n_users * math.sqrt(math.fsum(sigma**-2 for sigma in sigmas.values())) < FEW

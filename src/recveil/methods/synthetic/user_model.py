@@ -72,11 +72,7 @@ def learn_labels(
     popularity: Numbers,
     spread_of_users: float,
 ) -> Labels:
-    """Fit cuts, item means and variances.
-
-    `level_shares` are noisy and need not sum to 1. Item means, which `popularity` weights, and the
-    true mean ratings of users, of variance `spread_of_users`, are scaled to -1 to 1.
-    """
+    """Fit cuts, item means and variances."""
     shares = np.maximum(level_shares, LEAST_LEVEL_SHARE * max(level_shares.max(), 1e-12))
     shares = shares / shares.sum()
     cuts = np.asarray(ndtri(np.cumsum(shares)[:-1]))
@@ -155,11 +151,7 @@ _MANY = 5
 
 
 def blocks_of(n_users: int, n_items: int) -> Iterator[slice]:
-    """Cut users into blocks that are sampled at once.
-
-    >>> list(blocks_of(3, 1 << 21))
-    [slice(0, 2, None), slice(2, 3, None)]
-    """
+    """Cut users into blocks that are sampled at once."""
     step = max(1, _CELLS // max(1, n_items))
     for start in range(0, n_users, step):
         yield slice(start, min(start + step, n_users))
