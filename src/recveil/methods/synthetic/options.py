@@ -279,11 +279,9 @@ def _check_series(options: Mapping[str, Any], *, is_exact: bool) -> None:
 def _check_dates(options: Mapping[str, Any], *, is_exact: bool) -> None:
     dates, date_range = options.get("dates"), options.get("date_range")
     if (dates is None) != (date_range is None):
-        given, missing = ("dates", "date_range")[:: 1 if date_range is None else -1]
         raise RecveilError(
-            f"{given} (--{given.replace('_', '-')}): expected {missing} "
-            f"(--{missing.replace('_', '-')}), too: synthetic ratings are dated by the periods of "
-            f"a public range; give both, or neither",
+            "dates (--dates): expected together with date_range (--date-range), as synthetic "
+            "ratings are dated by the periods of a public range; give both, or neither",
             code="option.required",
         )
     if dates is None:
@@ -300,7 +298,7 @@ def _check_dates(options: Mapping[str, Any], *, is_exact: bool) -> None:
     if n_periods > MOST_PERIODS:
         raise RecveilError(
             f"date_range (--date-range) has {n_periods:,} periods; expected at most "
-            f"{MOST_PERIODS}: give longer periods (--dates), or a shorter range",
+            f"{MOST_PERIODS}: give longer ones with dates (--dates), or a shorter range",
             code="option.value",
         )
 

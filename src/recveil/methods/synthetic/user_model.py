@@ -325,13 +325,13 @@ class UserModel(NamedTuple):
         chance = self._probability_without_embedding(orders)
         lives = None if self.dates is None else self.dates.draw(n_users, rng)
         for some in blocks_of(n_users, len(self.offsets)):
-            own = None if lives is None else lives[some]
-            block = self._draw_block(embeddings[some], activity[some], orders, rng, own)
+            part = None if lives is None else lives[some]
+            block = self._draw_block(embeddings[some], activity[some], orders, rng, part)
             hidden = self.rating_means[block.indices] + block.values
             strict = rng.normal(size=some.stop - some.start)
             hidden += np.repeat(strict, np.diff(block.indptr)) * self.strictness
             block = replace(block, values=self._labels(hidden, chance, rng, whole))
-            yield block if self.dates is None or own is None else self.dates.date(block, own, rng)
+            yield block if self.dates is None or part is None else self.dates.date(block, part, rng)
 
     def _probability_without_embedding(self, orders: NDArray[np.int64]) -> float:
         """Return the standard deviation that embeddings leave unexplained."""
@@ -440,8 +440,8 @@ class LikesModel(NamedTuple):
         orders = draw_orders(len(self.offsets), rng)
         lives = None if self.dates is None else self.dates.draw(n_users, rng)
         for some in blocks_of(n_users, len(self.offsets)):
-            own = None if lives is None else lives[some]
-            offsets = offsets_at(self.offsets, self.dates, own)
+            part = None if lives is None else lives[some]
+            offsets = offsets_at(self.offsets, self.dates, part)
             _, picked = pick_items(
                 embeddings[some], activity[some], offsets, self.item_embeddings, orders, rng
             )
@@ -449,7 +449,7 @@ class LikesModel(NamedTuple):
             indptr = np.concatenate([[0], np.cumsum(picked.sum(axis=1))])
             sizes = np.ones(len(picked), np.int64)
             block = Records(sizes, indptr, items.astype(np.int32), np.ones(items.size))
-            yield block if self.dates is None or own is None else self.dates.date(block, own, rng)
+            yield block if self.dates is None or part is None else self.dates.date(block, part, rng)
 
 
 @brief

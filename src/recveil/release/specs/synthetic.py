@@ -253,15 +253,13 @@ SYNTHETIC = Method(
             name="dates",
             choices=DATES.allowed,
             metavar="PERIOD",
-            help="Date each synthetic rating by the first day of a year, quarter, month or week, "
-            "by one more noisy query (needs --date-range).",
+            help="Date each rating by one more noisy query (needs --date-range).",
             panel="Synthetic users",
         ),
         Option(
             name="date_range",
             metavar="FIRST:LAST",
-            help="With --dates: the public range of the dates, such as 2025-01:2026-06. Earlier "
-            "and later ratings count as those of its first and last period.",
+            help="With --dates: the public range of dates, such as 2025-01:2026-06.",
             panel="Synthetic users",
         ),
         Option(
