@@ -256,8 +256,6 @@ class TestSyntheticUsers:
         late = block.days == FIRSTS[3]
         assert late[block.indices == 0].mean() > 0.9
         assert late[block.indices != 0].mean() == pytest.approx(0.5, abs=0.06)
-        count = table.support[0] / table.n_users
-        assert (block.indices == 0).sum() / 2_000 == pytest.approx(count, rel=0.35)
 
     def test_a_seed_repeats_them(self):
         one, two = drawn(RATINGS), drawn(RATINGS)

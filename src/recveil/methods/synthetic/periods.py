@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from recveil.methods.synthetic.bounded_sums import SURELY_BOUNDED, sum_grid
 from recveil.methods.synthetic.sum_queries import (
@@ -24,10 +25,7 @@ from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
 
 Numbers = NDArray[np.float64]
-Small = NDArray[np.float32]
 Whole = NDArray[np.int64]
-# The first and the last period of each user, shape (n_users, 2)
-Lives = NDArray[np.int64]
 
 # The parts of a user's vector, as shares of its squared length: their items by period, their first
 # period, their span, and their ratings in the first period, between, and in the last one.
@@ -46,6 +44,8 @@ _LEAST_VARIANCE, _ROUNDS, _LEAST_ODDS = 1e-5, 10, 0.02
 _SCALES, _MIXED = np.array([0.25, 1.0, 4.0, 16.0, 64.0]), 100
 # Rounds of the fit of both margins, and cells that are dated at a time.
 _FITS, _CELLS = 100, 1 << 18
+# Rounds of the fit of pulls.
+_TURNS = 200
 
 
 def span_bins(n_periods: int) -> Whole:
@@ -121,11 +121,15 @@ class DatedUsers(NamedTuple):
     firsts: NDArray[np.int32]
     # Popularity of each item in each period, relative to its own over all, shape (n_periods,
     # n_items)
-    targets: Numbers
-    # What the odds of each item are multiplied by in each period, so that it has that popularity
     odds: Numbers
-    # The probability of each first and last period, shape (n_periods, n_periods)
-    lives: Numbers
+    # What each item adds to the log-odds that its user is there in a period, of that shape
+    pulls: Numbers
+    # The first and the last period of each kind of life, and its probability, shape (n_lives, 2)
+    # and (n_lives,)
+    ends: Whole
+    shares: Numbers
+    # The logarithm of that of users without any item
+    base: Numbers
     # A user's shares of ratings in the first period, between, and in the last one
     ages: Numbers
 
@@ -139,6 +143,7 @@ class DatedUsers(NamedTuple):
         popularity: Numbers,
     ) -> Self:
         """Learn from the noisy answer to `date_sums`."""
+        # `popularity` is that of all released items, of which `dated` are positions.
         n_periods, n_cells = firsts.size, dated.size * firsts.size
         items, of_first, of_span, ages = np.split(
             noisy, np.cumsum([n_cells, n_periods, n_span_bins(n_periods)])
@@ -146,65 +151,79 @@ class DatedUsers(NamedTuple):
         # All in the unit of the noise
         lives = fit_lives(_sure(of_first, sigma), _sure(of_span, sigma))
         ages = np.maximum(ages, 0) + _USUAL_AGES * sigma
-        ages = ages / ages.sum()
         odds = np.ones((n_periods, popularity.size))
         answer = items.reshape(dated.size, n_periods) / math.sqrt(ITEM_PART)
         odds[:, dated] = relative_popularity(
             answer, sigma / math.sqrt(ITEM_PART), popularity[dated]
         ).T
-        users = np.array(np.nonzero(lives > 0))
-        usual = lives[users[0], users[1]] @ weights_of(users[0], users[1], n_periods, ages)
-        with one_thread():
-            odds /= np.maximum(usual @ odds, _LEAST_ODDS)
-        return cls(firsts, odds, odds, lives, ages)
+        ends = np.argwhere(lives > 0)
+        shares = lives[ends[:, 0], ends[:, 1]]
+        none = np.zeros(odds.shape)
+        return cls(firsts, odds, none, ends, shares, np.log(shares), ages / ages.sum())
 
     def of_items(self, order: NDArray[np.int64]) -> Self:
         """Return the same with items in another order."""
-        return self._replace(targets=self.targets[:, order], odds=self.odds[:, order])
+        return self._replace(odds=self.odds[:, order], pulls=self.pulls[:, order])
 
-    def moved(self, usual: Small, chances: Small, weights: Numbers) -> Self:
-        """Return the same with odds nearer to those with which items have the given popularity."""
+    @property
+    def weights(self) -> Numbers:
+        """The usual share of ratings in each period by life, shape (n_lives, n_periods)."""
+        return weights_of(self.ends[:, 0], self.ends[:, 1], self.firsts.size, self.ages)
+
+    def fitted(self, block: Records) -> Self:
+        """Return the same with pulls that give the users of a block the popularity over time."""
+        rated = sparse.csr_array((np.ones(block.indices.size), block.indices, block.indptr))
+        dated = np.flatnonzero(
+            (self.odds != 1).any(axis=0) & (np.arange(self.odds.shape[1]) < rated.shape[1])
+        )
+        chosen, odds, weights = rated[:, dated].toarray(), self.odds[:, dated], self.weights
+        wanted = (self.shares @ weights)[:, None] * odds
+        wanted *= chosen.sum(axis=0) / np.maximum(wanted.sum(axis=0), _LEAST_ODDS)
+        # A user's items move together: steps are smaller, the more each user has.
+        step = 1 / (1 + chosen.sum(axis=1).mean())
+        counts = chosen.sum(axis=0) / max(chosen.sum(), 1)
+        is_long = self.ends[:, 0] < self.ends[:, 1]
+        pulls, base = np.zeros(odds.shape), self.base
         with one_thread():
-            wanted = (weights.T @ usual) * self.targets
-            found = self.odds * (weights.T @ (chances / (weights @ self.odds)))
-        ratio = wanted / np.maximum(found, 1e-9)
-        return self._replace(odds=self.odds * np.clip(ratio, 0.5, 2.0))
+            for _ in range(_TURNS):
+                lives = _softmax(chosen @ pulls.T @ weights.T + base)
+                short, long = (lives[:, of] @ weights[of] for of in (~is_long, is_long))
+                # Within a life, items are rated when they are popular.
+                scaled = lives[:, is_long].sum(axis=1)[:, None] / np.maximum(long @ odds, 1e-12)
+                found = short.T @ chosen + odds * (long.T @ (chosen * scaled))
+                ratios = np.log((wanted + 1) / (found + 1))
+                pulls += step * (ratios - (ratios @ counts)[:, None])
+                base = base + np.log((self.shares + 1e-6) / (lives.mean(axis=0) + 1e-6)) / 2
+        all_pulls = np.zeros(self.odds.shape)
+        all_pulls[:, dated] = pulls
+        return self._replace(pulls=all_pulls, base=base)
 
-    def draw(self, n_users: int, rng: np.random.Generator) -> Lives:
-        """Sample the first and the last period of users, as exact quantiles."""
-        reached = np.cumsum(self.lives.ravel())
-        places = (np.arange(n_users) + rng.random(n_users)) / n_users * reached[-1]
-        drawn = np.searchsorted(reached, places, side="right")
-        last = np.flatnonzero(self.lives.ravel())[-1]
-        drawn = rng.permutation(np.minimum(drawn, last))
-        return np.column_stack(np.divmod(drawn, self.firsts.size))
-
-    def weights(self, lives: Lives) -> Numbers:
-        """Return the usual share of users' ratings in each period, shape (n_users, n_periods)."""
-        return weights_of(lives[:, 0], lives[:, 1], self.firsts.size, self.ages)
-
-    def log_odds(self, lives: Lives) -> NDArray[np.float32]:
-        """Return how the log-odds of each item change for users by their periods."""
-        with one_thread():
-            odds = self.weights(lives) @ self.odds
-        return np.log(odds).astype(np.float32)
-
-    def date(self, block: Records, lives: Lives, rng: np.random.Generator) -> Records:
+    def date(self, block: Records, rng: np.random.Generator) -> Records:
         """Date each item of each user; the first and the last period have one."""
-        indptr, indices = block.indptr, block.indices
-        lengths, (first, last) = np.diff(indptr), lives.T
+        indptr, indices, weights = block.indptr, block.indices, self.weights
+        lengths = np.diff(indptr)
         users, drawn = np.repeat(np.arange(lengths.size), lengths), rng.random(indices.size)
+        sums = np.stack([np.bincount(users, of[indices], lengths.size) for of in self.pulls])
+        with one_thread():
+            reached = np.cumsum(_softmax(sums.T @ weights.T + self.base), axis=1)
+        below = reached <= rng.random(lengths.size)[:, None] * reached[:, -1:]
+        life = below.sum(axis=1)
+        first, last = self.ends[life].T
         period = np.empty(indices.size, np.int64)
-        weights = self.weights(lives)
         for start in range(0, indices.size, _CELLS):
             some = slice(start, start + _CELLS)
-            reached = np.cumsum(weights[users[some]] * self.odds.T[indices[some]], axis=1)
+            reached = np.cumsum(weights[life[users[some]]] * self.odds.T[indices[some]], axis=1)
             below = reached <= drawn[some, None] * reached[:, -1:]
             period[some] = np.minimum(below.sum(axis=1), last[users[some]])
         order = np.lexsort((drawn, users))
         period[order[indptr[1:] - 1]] = last
         period[order[indptr[:-1]]] = first
         return replace(block, days=self.firsts[period])
+
+
+def _softmax(logs: Numbers) -> Numbers:
+    found = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def ask_dates(

@@ -13,7 +13,7 @@ from scipy import linalg
 from scipy.special import ndtr, ndtri
 
 from recveil.methods.synthetic.bounded_sums import moved
-from recveil.methods.synthetic.periods import DatedUsers, Lives
+from recveil.methods.synthetic.periods import DatedUsers
 from recveil.ratings import RatingScale
 from recveil.release.manifest import Manifest
 from recveil.release.records import Records
@@ -142,8 +142,8 @@ _CELLS = 1 << 22
 # Number of item orders for systematic sampling, so that no two neighbours always exclude each
 # other.
 _ORDERS = 64
-# Users and cells of a sample to fit the odds of periods, and the rounds of the fit.
-_DATED_USERS, _DATED_CELLS, _DATED_TURNS = (300, 2_000), 20_000_000, 5
+# Users of a sample to fit dates, at most one block.
+_DATED_USERS = 2_000
 # Log-odds are clipped here.
 _SURE = 60.0
 # Embeddings of more users per direction than this are whitened, to reduce sampling error.
@@ -196,7 +196,7 @@ def pick_items(
 ) -> tuple[Small, NDArray[np.bool_]]:
     """Return the probability that each user chooses each item, and a sample, of one item or more.
 
-    `offsets` are those of the log-odds, of all users or each; `orders` are from `draw_orders`.
+    `offsets` are those of the log-odds, `orders` are from `draw_orders`.
     """
     of_directions = np.ascontiguousarray(item_embeddings[:, 1:])
     with one_thread():
@@ -212,30 +212,11 @@ def pick_items(
     return odds, picked
 
 
-def offsets_at(offsets: Small, dates: DatedUsers | None, lives: Lives | None) -> Small:
-    """Return the offsets of all users, or those of each user in their periods."""
-    return offsets if dates is None or lives is None else offsets + dates.log_odds(lives)
-
-
 def fit_dates(model: _Model, dates: DatedUsers, rng: np.random.Generator) -> _Model:
-    """Date a model's users, with odds that give items their popularity in each period."""
-    n = int(np.clip(_DATED_CELLS // max(1, len(model.offsets)), *_DATED_USERS))
-    activity, embeddings = draw_users(model.activity, model.item_embeddings, n, rng)
-    orders, lives, seed = (
-        np.arange(len(model.offsets))[None],
-        dates.draw(n, rng),
-        rng.integers(1 << 62),
-    )
-
-    def chances(found: DatedUsers | None) -> Small:
-        offsets = offsets_at(model.offsets, found, lives)
-        rng = np.random.default_rng(seed)
-        return pick_items(embeddings, activity, offsets, model.item_embeddings, orders, rng)[0]
-
-    usual, weights = chances(None), dates.weights(lives)
-    for _ in range(_DATED_TURNS):
-        dates = dates.moved(usual, chances(dates), weights)
-    return model._replace(dates=dates)
+    """Date a model's users, whose items have their popularity in each period."""
+    n = min(max(1, _CELLS // max(1, len(model.offsets))), _DATED_USERS)
+    (block,) = model.draw(n, rng)
+    return model._replace(dates=dates.fitted(block))
 
 
 @compiled(parallel=True, fastmath={"reassoc"})
@@ -323,15 +304,13 @@ class UserModel(NamedTuple):
         activity, embeddings = draw_users(self.activity, self.item_embeddings, n_users, rng)
         orders = draw_orders(len(self.offsets), rng)
         chance = self._probability_without_embedding(orders)
-        lives = None if self.dates is None else self.dates.draw(n_users, rng)
         for some in blocks_of(n_users, len(self.offsets)):
-            part = None if lives is None else lives[some]
-            block = self._draw_block(embeddings[some], activity[some], orders, rng, part)
+            block = self._draw_block(embeddings[some], activity[some], orders, rng)
             hidden = self.rating_means[block.indices] + block.values
             strict = rng.normal(size=some.stop - some.start)
             hidden += np.repeat(strict, np.diff(block.indptr)) * self.strictness
             block = replace(block, values=self._labels(hidden, chance, rng, whole))
-            yield block if self.dates is None or part is None else self.dates.date(block, part, rng)
+            yield block if self.dates is None else self.dates.date(block, rng)
 
     def _probability_without_embedding(self, orders: NDArray[np.int64]) -> float:
         """Return the standard deviation that embeddings leave unexplained."""
@@ -365,15 +344,13 @@ class UserModel(NamedTuple):
         activity: Numbers,
         orders: NDArray[np.int64],
         rng: np.random.Generator,
-        lives: Lives | None = None,
     ) -> Records:
         """Return sampled items, with the effect of embeddings on each rating as values."""
         embeddings = np.ascontiguousarray(self.item_embeddings[:, 1:])
         chosen_by = (user_embeddings[:, 1:] * self.slopes).astype(np.float32)
         sampled = (self.slope_spreads * rng.normal(size=chosen_by.shape)).astype(np.float32)
         chances, picked = pick_items(
-            *(user_embeddings, activity, offsets_at(self.offsets, self.dates, lives)),
-            *(self.item_embeddings, orders, rng),
+            user_embeddings, activity, self.offsets, self.item_embeddings, orders, rng
         )
         users, items = np.nonzero(picked)
         # Center on the expected effect among the item's raters.
@@ -438,18 +415,15 @@ class LikesModel(NamedTuple):
         """Sample users with their interactions, block by block."""
         activity, embeddings = draw_users(self.activity, self.item_embeddings, n_users, rng)
         orders = draw_orders(len(self.offsets), rng)
-        lives = None if self.dates is None else self.dates.draw(n_users, rng)
         for some in blocks_of(n_users, len(self.offsets)):
-            part = None if lives is None else lives[some]
-            offsets = offsets_at(self.offsets, self.dates, part)
             _, picked = pick_items(
-                embeddings[some], activity[some], offsets, self.item_embeddings, orders, rng
+                embeddings[some], activity[some], self.offsets, self.item_embeddings, orders, rng
             )
             _, items = np.nonzero(picked)
             indptr = np.concatenate([[0], np.cumsum(picked.sum(axis=1))])
             sizes = np.ones(len(picked), np.int64)
             block = Records(sizes, indptr, items.astype(np.int32), np.ones(items.size))
-            yield block if self.dates is None or part is None else self.dates.date(block, part, rng)
+            yield block if self.dates is None else self.dates.date(block, rng)
 
 
 @brief
