@@ -57,8 +57,10 @@ def first_days(days: "NDArray[Any]", period: str) -> "NDArray[np.int32]":
     return firsts.astype("datetime64[D]").astype(np.int32)
 
 
-def periods_within(period: str, date_range: Any) -> NDArray[np.int32]:
+def periods_within(period: str, date_range: Any) -> "NDArray[np.int32]":
     """Return the first day of each period from the first to the last day of a range."""
+    import numpy as np
+
     found = Cohort.of(date_range, DATE_RANGE)
     if found.first is None:
         raise _invalid_days(date_range, DATE_RANGE)
@@ -67,7 +69,7 @@ def periods_within(period: str, date_range: Any) -> NDArray[np.int32]:
     return np.unique(first_days(days, period))
 
 
-def dates_within(settings: Settings) -> NDArray[np.int32] | None:
+def dates_within(settings: Settings) -> "NDArray[np.int32] | None":
     """Return the dates that a release with a range of dates can have; None without a valid one."""
     try:
         return periods_within(settings[DATES.name], settings[DATE_RANGE])
