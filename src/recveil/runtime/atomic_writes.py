@@ -206,10 +206,8 @@ def temporary_folder_near(
 
 @contextmanager
 def _removed_in_the_end(left: list[Path], *, is_settled: bool = False) -> Iterator[None]:
-    """Remove files or folders at the end, even if their parent folder was renamed.
-
-    Entries that must be settled first are settled by their path, and stay if the path has gone.
-    """
+    """Remove files or folders at the end, even if their parent folder was renamed."""
+    # Entries that must be settled first are settled by their path, and stay if the path has gone.
     with Parent(left[0].parent) as parent:
         try:
             yield

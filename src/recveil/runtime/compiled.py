@@ -149,10 +149,8 @@ def usual_threads() -> int:
 
 
 def _leads_to_the_current_folder() -> bool:
-    """Return whether numba might load and run a cache from the current folder.
-
-    Without a home folder, ``~`` is an ordinary name, which an unpacked archive may contain.
-    """
+    """Return whether numba might load and run a cache from the current folder."""
+    # Without a home folder, ``~`` is an ordinary name, which an unpacked archive may contain.
     from numba.misc.appdirs import user_cache_dir
 
     return "NUMBA_CACHE_DIR" not in os.environ and not Path(user_cache_dir("numba")).is_absolute()
@@ -177,10 +175,8 @@ def _forget_counted_helpers(kernel: Any) -> None:
 
 
 def _name_by_content(kernel: Any) -> None:
-    """Save each variant of a kernel in a file of its own name, and list it only afterwards.
-
-    Numba numbers the files, and two processes choose the same number: silently wrong results.
-    """
+    """Save each variant of a kernel in a file of its own name, and list it only afterwards."""
+    # Numba numbers the files, and two processes choose the same number: silently wrong results.
     file = kernel._cache._cache_file
 
     def save(key: Any, data: Any) -> None:

@@ -512,10 +512,8 @@ def _reject_logs(spark: "SparkSession", where: str) -> None:
 
 
 def _hidden_in(folder: Path) -> str:
-    """Return the name of a part that Spark ignores as hidden; empty if there is none.
-
-    Names that start with an underscore and contain an equals sign are columns.
-    """
+    """Return the name of a part that Spark ignores as hidden; empty if there is none."""
+    # Names that start with an underscore and contain an equals sign are columns.
     parts = (part for ending in _ENDINGS for part in folder.rglob(f"*.{ending}"))
     for part in sorted(parts):
         names = part.relative_to(folder).parts

@@ -730,11 +730,9 @@ def _among_attacked(release: AttackedRelease, attack: ReleaseAttack) -> str:
 
 
 def _inferred_classes(release: AttackedRelease) -> str:
-    """Describe the inferred classes, if more than by always guessing the largest; else nothing.
-
-    Within a class of k users, few are re-identified by chance alone. An adversary who infers the
-    class still learns its row.
-    """
+    """Describe the inferred classes, if more than by always guessing the largest; else nothing."""
+    # Within a class of k users, few are re-identified by chance alone. An adversary who infers the
+    # class still learns its row.
     attacks = [attack for _, attack in release.attacks]
     best = max(attacks, key=lambda attack: attack.class_reidentified.low - attack.class_baseline)
     if best.class_reidentified.low <= best.class_baseline:
