@@ -27,6 +27,7 @@ from recveil.attacks.membership.recommenders import (
 from recveil.attacks.statistics import Interval, area_under_curve
 from recveil.auditing.risk import read_risk, write_risk
 from recveil.auditing.three_risks import risks_of_recommender
+from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.evaluation import TrainingTable, UserRows, audit_lists, list_items
 from recveil.evaluation.audited_lists import RECOMMENDERS
@@ -644,3 +645,11 @@ class TestSimilarItems:
         without = rv.Ratings.from_columns([1, 2], [3, 4])
         with raises("option.unsupported"):
             infer_new_items(without, *[SimilarItems.of(*np.ones((3, 1), int), 2)] * 2, 3)
+
+
+@pytest.mark.parametrize("published", ["--lists", "--model", "--similar-before"])
+def test_the_command_writes_no_risk_of_users_for_what_was_published_once(published, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["audit-lists", "ratings.csv", published, "file", "--risk", "risk.csv"])
+    assert stop.value.code == 2
+    assert "only with --recommender" in capsys.readouterr().err

@@ -131,7 +131,7 @@ def _affected(audited: AuditedRecommender, audit: Mapping[str, Any]) -> Iterator
     yield f"The table has {describe_count(n_table, 'user')}; all of them are data subjects."
     if (exposed := audit["exposed"]) is None:
         n_attacked = audited.n_members or audited.n_targets
-        yield f"{describe_count(n_attacked, 'user')} of them could be attacked."
+        yield f"{n_attacked:,} of them could be attacked."
         return
     share, control = (Interval(**exposed[name]) for name in ("share", "control"))
     low, high = (round(end * n_table) for end in (share.low, share.high))
