@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.comparison import AXES, Row, choose_setting, frontier, utility_of
-from recveil.comparison.choice import Choice
+from recveil.comparison.choice import Choice, high_disclosure_of
 from recveil.comparison.rows import shares_of
 from recveil.release.registry import command_options
 from recveil.report.comparison import text as sentences
@@ -819,12 +819,72 @@ class TestLessDisclosing:
 
     def test_a_rival_that_is_as_good_is_in_the_headline(self):
         rows = [self.BEST, self.OTHER, self.OTHER._replace(method="sparse", gain_retained=0.74)]
+        rows = [row._replace(published_share=0.4) for row in rows]
         for n, shown in ((2, "“padded, k = 5”"), (3, "“padded, k = 5” and 1 more")):
             choice = choose_setting(rows[:n], 0.2)
             assert [row.method for row in choice.tied] == ["padded", "sparse"][: n - 1]
             assert headline_of(choice).endswith(f"; as good: {shown}.")
             assert "intervals overlap" in describe_rest(choice)
         assert "as good" not in headline_of(choose_setting(rows[:1], 0.2))
+
+
+class TestHighDisclosure:
+    """An AUC of at least 0.95, or more than half of the ratings exactly, is stated first."""
+
+    BEST = TestLessDisclosing.BEST._replace(
+        **{"membership_auc": 1.0, "membership_auc_low": 0.98, "membership_auc_high": 1.0}
+    )
+    # Retains far less, so that it is no setting of the same utility.
+    LEAST = BEST._replace(
+        **{"method": "sparse", "membership_auc": 0.84, "membership_auc_low": 0.8},
+        **{"membership_auc_high": 0.88, "published_share": 0.02, "gain_retained": 0.3},
+        **{"gain_retained_low": 0.2, "gain_retained_high": 0.4, "ndcg_retained": 0.3},
+        **{"ndcg_retained_low": 0.2, "ndcg_retained_high": 0.4},
+    )
+
+    def test_the_headline_names_the_setting_with_the_lowest_auc(self):
+        middle = self.LEAST._replace(k=2, membership_auc=0.9)
+        choice = choose_setting([self.BEST, middle, self.LEAST], 0.2)
+        assert (choice.row, choice.least_disclosing) == (self.BEST, self.LEAST)
+        assert headline_of(choice) == (
+            "Membership AUC 1.00 in “simple, k = 5”, which retains most; lowest: “sparse, k = 5”, "
+            "0.84."
+        )
+        rest = describe_rest(choice)
+        assert "publishes 60% of all ratings exactly" in rest
+        assert "“sparse, k = 5” discloses least (2% exact ratings, membership AUC 0.84)" in rest
+
+    def test_raw_data_are_no_alternative(self):
+        raw = self.LEAST._replace(method="raw", k=None, promise="nothing")
+        choice = choose_setting([self.BEST, raw], 0.2)
+        assert choice.least_disclosing is None
+        assert headline_of(choice).endswith("; no compared setting has less.")
+
+    def test_exact_ratings_count_where_the_auc_is_lower(self):
+        best = self.BEST._replace(membership_auc=0.9)
+        headline = headline_of(choose_setting([best, self.LEAST], 0.2))
+        assert headline.startswith("Exactly published ratings: 60% in “simple, k = 5”")
+        assert headline.endswith("“sparse, k = 5”, 2%.")
+        assert headline_of(
+            choose_setting([best._replace(published_share=0.5), self.LEAST], 0.2)
+        ).startswith("Publish “simple, k = 5”")
+
+    def test_a_safer_setting_of_the_same_utility_is_in_the_headline(self):
+        equal = self.BEST._replace(method="padded", risk=None, risk_high=None, risk_low=None)
+        equal = equal._replace(published_share=0.1, membership_auc=0.96)
+        choice = choose_setting([self.BEST, equal], 0.2)
+        assert choice.less_disclosing == [equal]
+        assert "at equal utility, “padded, k = 5” has 0.96" in headline_of(choice)
+        low = {"membership_auc": 0.7, "membership_auc_low": 0.6, "published_share": 0.4}
+        rows = [self.BEST._replace(**low), equal._replace(**low | {"published_share": 0.1})]
+        assert headline_of(choose_setting(rows, 0.2)) == (
+            "Publish “padded, k = 5” or “simple, k = 5”: at equal utility, “padded, k = 5” "
+            "discloses far less."
+        )
+
+    def test_the_strongest_inference_counts(self):
+        row = self.LEAST._replace(shadow_auc=0.97)
+        assert (high_disclosure_of(row), high_disclosure_of(self.LEAST)) == ("shadow_auc", "")
 
 
 class TestLargerEpsilon:
@@ -889,6 +949,7 @@ class TestUnclear:
     def test_shares_that_are_not_reliable_are_left_out_of_the_headline(self):
         kept = {"items_kept": 0.66, "ratings_kept": 0.95, "averages_rmse": 0.9}
         wide = {"gain_retained": -0.4, "gain_retained_low": -1.4, "gain_retained_high": -0.1}
+        kept["published_share"] = 0.4
         choice = choose_setting([self.CLEAR._replace(**kept, **wide)], 0.2)
         text = f"{headline_of(choice)} {describe_rest(choice)}"
         assert "reliable" not in text

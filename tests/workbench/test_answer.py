@@ -1,4 +1,5 @@
 from error_assertions import raises
+from recveil.comparison.choice import AXES
 from recveil.comparison.rows import Row
 from recveil.report.comparison.text import caveats_of
 from recveil.workbench.frontier import Question, answer, rows_of, tabulate
@@ -131,6 +132,41 @@ def test_a_high_membership_auc_of_the_answer_is_stated_below_its_headline():
     assert "membership: AUC 0.84 (a random guess: 0.50)" in answer([row], Question(limit=20)).rest
     row = SPARSE._replace(**known | {"membership_auc": 0.55, "membership_auc_low": 0.48})
     assert "membership" not in answer([row], Question(limit=20)).rest
+
+
+def test_a_bound_is_of_the_chosen_risk_alone():
+    """1/k = 20% bounds the re-identification rate, and no other risk."""
+    measured = {"membership_tpr": 1.0, "membership_tpr_low": 0.977, "membership_tpr_high": 1.0}
+    links = {"links_inferred": 0.478, "links_inferred_low": 0.4, "links_inferred_high": 0.5}
+    shadows = {"shadow_tpr": 0.9, "shadow_tpr_low": 0.8, "shadow_tpr_high": 1.0}
+    classes = {"class_risk": 0.9, "class_risk_low": 0.8, "class_risk_high": 1.0}
+    added = {"attribute_added": 0.05, "attribute_added_low": 0.0, "attribute_added_high": 0.1}
+    row = SPARSE._replace(**measured, **links, **shadows, **classes, **added)
+    for risk in AXES:
+        (line,) = tabulate([row], Question(risk=risk))
+        is_bounded = risk == "reidentification"
+        assert line.proven == ("at most 20%" if is_bounded else "–"), risk
+        assert line.reidentified == ("" if is_bounded else "10% (8–12), proven: at most 20%"), risk
+    assert line.risk == "0.050"
+
+
+def test_disclosures_are_next_to_each_risk_where_any_setting_has_them():
+    known = {"membership_auc": 0.84, "membership_auc_low": 0.8, "membership_auc_high": 0.87}
+    lines = tabulate([SPARSE._replace(**known), PADDED._replace(published_share=0.609)], Question())
+    assert [line.membership for line in lines] == ["0.84", "–"]
+    assert [line.membership_ends for line in lines] == ["0.80–0.87", ""]
+    assert [line.published for line in lines] == ["–", "60.9%"]
+    assert [line.discloses_most for line in lines] == [False, True]
+    (line,) = tabulate([SPARSE], Question())
+    assert (line.membership, line.published) == ("", "")
+
+
+def test_without_a_limit_a_proven_bound_is_enough():
+    """Too few targets were attacked, but 1/k = 20% is proven."""
+    row = SPARSE._replace(most_targets_attacked=30)
+    assert answer([row], Question(limit=100)).row == row
+    assert answer([row], Question(limit=20)).row == row
+    assert answer([row._replace(bound=None)], Question(limit=100)).row is None
 
 
 def test_items_that_are_kept_only_if_they_are_public_are_marked():

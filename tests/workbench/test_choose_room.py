@@ -51,6 +51,8 @@ def test_declared_attributes_are_an_axis_of_risk(browser, quick, small_table, tm
     assert '<option value="attribute" selected>the AUC added to attribute inference' in page
     assert f'value="{users}"' in page
     assert "share of AUC" not in page
+    assert 'data-label="proven bound">at most' not in page
+    assert 'data-label="proven bound">at most' in browser.get("/choose?risk=reidentification").text
 
 
 @pytest.mark.parametrize(

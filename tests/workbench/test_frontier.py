@@ -44,10 +44,16 @@ def test_what_has_no_place_is_named():
         setting(k=9, risk=None, risk_low=None, risk_high=None),
         setting(k=10, is_ndcg_reliable=False),
         setting(k=11, share=0.5, ndcg_retained_low=-1.0, ndcg_retained_high=2.0),
+        Row("sparse", 12, "k-anonymity", "too few users"),
     ]
     drawn = draw(rows, LISTS, REIDENTIFICATION)
     assert [dot.row.k for dot in drawn.dots] == [5]
-    assert drawn.not_drawn == ["sparse, k = 9", "sparse, k = 10", "sparse, k = 11"]
+    assert drawn.not_drawn == {
+        "this risk was not measured, which is not a low risk": ["sparse, k = 9"],
+        "the retained share of lists is not reported": ["sparse, k = 10"],
+        "the retained share of lists is not reliable": ["sparse, k = 11"],
+        "no result": ["sparse, k = 12"],
+    }
 
 
 def test_an_unknown_end_of_an_interval_is_the_widest():
@@ -79,7 +85,7 @@ def test_settings_without_a_claim_are_listed_apart():
 
 def test_nothing_is_drawn_of_nothing():
     drawn = draw([], RATINGS, AXES["links"])
-    assert (drawn.dots, drawn.lines, drawn.not_drawn) == ([], [], [])
+    assert (drawn.dots, drawn.lines, drawn.not_drawn) == ([], [], {})
 
 
 def test_of_words_the_vertical_axis_is_named():

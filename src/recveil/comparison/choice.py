@@ -1,6 +1,6 @@
 """Risk axes, and the choice of the setting with the highest utility among the safe ones."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -18,6 +18,7 @@ from recveil.comparison.rows import (
     utility_of,
 )
 from recveil.release.claim import is_promise
+from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import variant_of
 from recveil.runtime.errors import RecveilError
 
@@ -245,11 +246,11 @@ def is_safe(
         return False
     if min_k is not None and (row.bound is None or (row.k or 0) < min_k):
         return False
-    if max_risk is None:
-        return min_k is not None or has_coverage(row, axis)
-    bound = axis.bound_of(row)
-    is_proven = bound is not None and bound <= max_risk
-    return is_proven or (axis.highest(row) <= max_risk and has_coverage(row, axis))
+    if max_risk is None and min_k is not None:
+        return True
+    limit, bound = 1.0 if max_risk is None else max_risk, axis.bound_of(row)
+    is_proven = bound is not None and bound <= limit
+    return is_proven or (axis.highest(row) <= limit and has_coverage(row, axis))
 
 
 def is_candidate(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
@@ -278,6 +279,8 @@ NoChoice = Literal["unfinished", "not-distinguishable", "no-safe-setting", "belo
 # AUC of membership inference, where the intervals are disjoint, and of the share of ratings that
 # are published exactly.
 FAR_AUC, FAR_PUBLISHED = 0.1, 0.1
+# From this AUC of membership inference on, a setting is not recommended without stating that first.
+HIGH_AUC = 0.95
 # A setting whose share of kept items or ratings is lower by more has not the same utility.
 FAR_KEPT = 0.1
 
@@ -326,6 +329,10 @@ class Choice(NamedTuple):
     unclear : list of Row
         Settings that retain more than the answer as measured, the best first, and beat fewer
         baselines by more than their interval.
+    least_disclosing : Row or None
+        If membership inference on the answer has an AUC of at least `HIGH_AUC`, the compared
+        setting with the lowest AUC; otherwise, if the answer publishes more than half of the
+        ratings exactly, the one with the lowest share. None if no setting has a lower one.
     """
 
     max_risk: float | None
@@ -345,6 +352,7 @@ class Choice(NamedTuple):
     is_nominal: bool = False
     more_disclosing: list[Row] = []  # noqa: RUF012
     unclear: list[Row] = []  # noqa: RUF012
+    least_disclosing: Row | None = None
 
     @property
     def axis(self) -> Axis:
@@ -489,6 +497,7 @@ def choose_setting(
         ],
         more_disclosing=more_disclosing,
         unclear=sorted(filter(is_unclear, safe), key=order),
+        least_disclosing=_find_least_disclosing(rows, best, order),
     )
 
 
@@ -575,6 +584,39 @@ def _published(row: Row) -> float:
     if not variant_of(row.method).about_claim.contains_users:
         return 0.0
     return 0.0 if row.published_share is None else float(row.published_share)
+
+
+def inference_of(row: Row) -> str:
+    """Return the measure of the strongest membership inference that was run on a setting."""
+    return "membership_auc" if row.shadow_auc is None else "shadow_auc"
+
+
+def high_disclosure_of(row: Row) -> str:
+    """Return the measure of a disclosure that has to be stated first; empty if there is none.
+
+    >>> row = Row("simple", 5, "k-anonymity", None, membership_auc=0.9, published_share=0.6)
+    >>> high_disclosure_of(row), high_disclosure_of(row._replace(membership_auc=1))
+    ('published_share', 'membership_auc')
+    """
+    name = inference_of(row)
+    if (getattr(row, name) or 0.0) >= HIGH_AUC:
+        return name
+    return "published_share" if _published(row) > HIGH else ""
+
+
+def _find_least_disclosing(
+    rows: list[Row], best: Row, order: Callable[[Row], tuple[float, ...]]
+) -> Row | None:
+    name = high_disclosure_of(best)
+    if not name:
+        return None
+    measured = [
+        row
+        for row in rows
+        if row.problem is None and is_promise(row.promise) and getattr(row, name) is not None
+    ]
+    least = min(measured, key=lambda row: (getattr(row, name), order(row)))
+    return least if getattr(least, name) < getattr(best, name) else None
 
 
 def frontier(

@@ -18,6 +18,7 @@ from recveil.comparison.choice import (
     Axis,
     axis_named,
     has_coverage,
+    high_disclosure_of,
     is_candidate,
     is_safe,
 )
@@ -36,6 +37,7 @@ from recveil.report.comparison.text import (
     format_ends,
     format_lists,
     format_ratings,
+    format_risk,
     format_share,
     format_share_ends,
     headline_of,
@@ -43,10 +45,11 @@ from recveil.report.comparison.text import (
     reaches_popularity_alone,
     risk_warnings,
     shorten_headline,
+    strongest_inference,
     takes_public_items,
 )
 from recveil.runtime.errors import RecveilError, quoted
-from recveil.runtime.number_format import format_number, percent
+from recveil.runtime.number_format import format_bounds, format_number, percent
 from recveil.runtime.safe_repr import brief
 
 _ANY_RISK = 100
@@ -358,7 +361,15 @@ class SettingLine(NamedTuple):
     by: str
     # The re-identification rate, if the question is about another risk; else empty
     reidentified: str
+    # The bound of this very risk
     proven: str
+    # AUC of the strongest membership inference, and the share of exactly published ratings; each
+    # empty if no setting has one
+    membership: str
+    membership_ends: str
+    published: str
+    # Whether one of them is high
+    discloses_most: bool
     # Utility retained
     lists: str
     lists_ends: str
@@ -379,25 +390,42 @@ class SettingLine(NamedTuple):
 
 def tabulate(rows: Iterable[Row], question: Question) -> list[SettingLine]:
     """Describe the risk and the utility of each setting."""
-    labels = {kind.promise: kind.label for kind in all_claims()}
-    return [_describe_setting(row, question, labels) for row in rows]
+    rows, labels = list(rows), {kind.promise: kind.label for kind in all_claims()}
+    lines = [_describe_setting(row, question, labels) for row in rows]
+    return [
+        line._replace(
+            **{
+                name: getattr(line, name) or _UNKNOWN
+                for name in ("membership", "published")
+                if any(getattr(each, name) for each in lines)
+            }
+        )
+        for line in lines
+    ]
 
 
 def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> SettingLine:
     axis, retained = question.axis, shares_of(row)
-    bound = REIDENTIFICATION.bound_of(row)
-    is_measured = axis.of(row) is not None
+    bound = axis.bound_of(row)
+    is_measured, inference = axis.of(row) is not None, strongest_inference(row)
     return SettingLine(
         title=row.title,
         description=variant_of(row.method).description,
         promise=labels[row.promise].partition(":")[0],
-        risk=percent(axis.of(row)) if is_measured else _UNKNOWN,
+        risk=format_risk(axis.of(row), axis) if is_measured else _UNKNOWN,
         ends=format_ends(row, axis) if is_measured else "",
         by=f"“{getattr(row, axis.by)}”" if is_measured else "",
         reidentified=""
         if axis is REIDENTIFICATION or row.risk is None
-        else f"{percent(row.risk)} ({format_ends(row, REIDENTIFICATION)})",
+        else f"{percent(row.risk)} ({format_ends(row, REIDENTIFICATION)})"
+        f"{'' if row.bound is None else f', proven: at most {percent(row.bound)}'}",
         proven=_UNKNOWN if bound is None else f"at most {percent(bound)}",
+        membership="" if inference is None else f"{inference.rate:.2f}",
+        membership_ends=""
+        if inference is None
+        else format_bounds(inference.low, inference.high, 2),
+        published="" if row.published_share is None else percent(row.published_share),
+        discloses_most=bool(high_disclosure_of(row)),
         lists=_UNKNOWN
         if row.problem
         else f"{format_share(retained.lists)}{f' {POPULAR_MARK}' * reaches_popularity_alone(row)}",
@@ -489,8 +517,8 @@ class Drawing(NamedTuple):
     popular: float | None
     # Names of the chosen, the raw and the Pareto-optimal settings, where there is room
     texts: list[Text]
-    # Titles of settings without these measurements
-    not_drawn: list[str]
+    # Titles of the settings that are not drawn, by the reason
+    not_drawn: dict[str, list[str]]
 
 
 def draw(
@@ -526,7 +554,6 @@ def draw(
     ]
     by_title = {dot.row.title: dot for dot in dots}
     best_dots = [by_title[title] for title in best if title in by_title]
-    drawn = {dot.row.title for dot in dots}
     level = popular_share(rows) if utility.name == "lists" else None
     popular = None if level is None else _y(level, lowest)
     titles = dict.fromkeys((*chosen, "raw", *best))
@@ -543,8 +570,25 @@ def draw(
         limit=None if max_risk is None else _x(max_risk),
         popular=popular,
         texts=_place_texts(named, dots, popular),
-        not_drawn=[row.title for row in rows if row.title not in drawn],
+        not_drawn=_group_undrawn(rows, utility, axis),
     )
+
+
+def _group_undrawn(rows: list[Row], utility: Upward, axis: Axis) -> dict[str, list[str]]:
+    """Return the titles of the settings that are not drawn, by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        share: Share | None = getattr(shares_of(row), utility.name)
+        if row.problem is not None:
+            reason = "no result"
+        elif axis.of(row) is None:
+            reason = "this risk was not measured, which is not a low risk"
+        elif share is None or not share.is_reliable:
+            reason = f"the retained share of {utility.title.lower()} is {format_share(share)}"
+        else:
+            continue
+        reasons.setdefault(reason, []).append(row.title)
+    return reasons
 
 
 def _place_texts(named: list[Dot], dots: list[Dot], popular: float | None) -> list[Text]:

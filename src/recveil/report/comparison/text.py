@@ -16,6 +16,8 @@ from recveil.comparison.choice import (
     Axis,
     Choice,
     has_coverage,
+    high_disclosure_of,
+    inference_of,
 )
 from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import (
@@ -363,6 +365,8 @@ def headline_of(choice: Choice) -> str:
             if choice.beaten
             else _describe_no_choice(choice)
         )
+    if disclosing := _warn_first(choice, row):
+        return shorten_headline(*disclosing)
     title, alone = f"“{row.title}”", f"for {predicted_of(row)} alone"
     if choice.decided_by is None:
         return shorten_headline(f"Publish {title}, the safest: no share decides.", title)
@@ -381,6 +385,44 @@ def headline_of(choice: Choice) -> str:
         *(f"Publish {title}{end}." for end in rivals),
         f"Publish {title}",
     )
+
+
+def _warn_first(choice: Choice, row: Row) -> list[str]:
+    """State a high disclosure of the answer, and the setting to take instead; empty if none is.
+
+    >>> row = Row("simple", 5, "k-anonymity", None, membership_auc=1.0)
+    >>> choice = Choice(0.2, None, "both", "reidentification", row, decided_by="ratings")
+    >>> _warn_first(choice, row)[0]
+    'Membership AUC 1.00 in “simple, k = 5”, which retains most; no compared setting has less.'
+    """
+    title, name = f"“{row.title}”", high_disclosure_of(row)
+    equal = next(iter(choice.less_disclosing), None)
+    if not name:
+        if equal is None:
+            return []
+        other = f"“{equal.title}”"
+        return [
+            f"Publish {other} or {title}: at equal utility, {other} discloses far less.",
+            f"Publish {other}, or {title}, which discloses far more.",
+            f"Publish {other} or {title}",
+        ]
+    amount, least = format_disclosure(row, name), choice.least_disclosing
+    if equal is not None and (getattr(equal, name) is not None):
+        instead = f"at equal utility, “{equal.title}” has {format_disclosure(equal, name)[1]}"
+    elif least is not None:
+        instead = f"lowest: “{least.title}”, {format_disclosure(least, name)[1]}"
+    else:
+        instead = "no compared setting has less"
+    start = f"{amount[0]} {amount[1]} in {title}"
+    most = ", which retains most" if choice.decided_by else ", the safest"
+    return [f"{start}{most}; {instead}.", f"{start}; {instead}.", f"{start}: see the alternatives."]
+
+
+def format_disclosure(row: Row, name: str) -> tuple[str, str]:
+    """Return the name and the amount of a disclosure."""
+    if name == "published_share":
+        return "Exactly published ratings:", percent(row.published_share)
+    return "Membership AUC", f"{getattr(row, name):.2f}"
 
 
 def _describe_rivals(tied: list[Row]) -> list[str]:
@@ -416,25 +458,33 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
         )
         warning = WARNING if keeps_little(least) else ""
         return f"{warning}“{least.title}” keeps fewest: {kept}{others}."
-    if (row.membership_auc_low or 0.0) > 0.5 and (row.membership_auc or 0.0) >= 0.5 + FAR_AUC:
-        sentences.append(
-            f"It discloses membership: AUC {row.membership_auc:.2f} (a random guess: 0.50)."
-        )
+    headline, auc = headline_of(choice), strongest_inference(row)
+    if auc is not None and auc.low > 0.5 and auc.rate >= 0.5 + FAR_AUC:
+        sentences.append(f"It discloses membership: AUC {auc.rate:.2f} (a random guess: 0.50).")
+    if publishes_most(row):
+        sentences.append(f"It publishes {percent(row.published_share)} of all ratings exactly.")
     amounts = _describe_amounts(row)
-    if amounts and amounts not in headline_of(choice):
+    if amounts and amounts not in headline:
         sentences.append(f"It has {amounts}.")
     if takes_public_items(row) and row.items_kept is not None:
         sentences.append("It keeps these items only if the list of rated items is public.")
     averages = "the most frequent labels" if row.is_nominal else "averages"
     nouns = ("lists", "popular items"), (f"predicted {predicted_of(row)}", averages)
     for name, (noun, baseline) in zip(utilities_in("both"), nouns, strict=True):
-        if not row.is_clearly_above_baseline(name) and baseline not in headline_of(choice):
+        if not row.is_clearly_above_baseline(name) and baseline not in headline:
             worse = "significantly " * row.is_above_baseline(name)
             sentences.append(f"Its {noun} are not {worse}better than {baseline}.")
+    if sentences and (high_disclosure_of(row) or choice.less_disclosing):
+        # The headline names another setting, too.
+        sentences[0] = f"“{row.title}”: {sentences[0][0].lower()}{sentences[0][1:]}"
     return " ".join([*sentences, *_describe_others(choice)])
 
 
 def _describe_others(choice: Choice) -> Iterator[str]:
+    if (least := choice.least_disclosing) is not None:
+        amounts = _describe_amounts(least) or "no share reported"
+        disclosed = ", ".join(_describe_disclosures(least))
+        yield f"“{least.title}” discloses least ({disclosed}): {amounts}."
     if choice.tied and "as good" in headline_of(choice):
         yield "As good: the 95% intervals overlap."
     if names := [f"“{other.title}”" for other in choice.less_disclosing]:
@@ -709,9 +759,14 @@ def _join(texts: list[str]) -> str:
 
 def _describe_disclosures(row: Row) -> list[str]:
     """Describe the exactly published share, and the AUC of the strongest membership inference."""
-    auc = row.membership_auc if row.shadow_auc is None else row.shadow_auc
+    auc = strongest_inference(row)
     parts = [] if row.published_share is None else [f"{percent(row.published_share)} exact ratings"]
-    return parts if auc is None else [*parts, f"membership AUC {auc:.2f}"]
+    return parts if auc is None else [*parts, f"membership AUC {auc.rate:.2f}"]
+
+
+def strongest_inference(row: Row) -> Interval | None:
+    """Return the AUC of the strongest membership inference that was run; None without any."""
+    return _interval(row, inference_of(row))
 
 
 def _describe_missing(choice: Choice) -> list[str]:
