@@ -40,7 +40,13 @@ def test_without_a_question_the_terminal_begins_with_the_headline_of_the_page(
     asked = dataclasses.replace(comparison, max_risk=None, min_k=None)
     show_comparison(asked)
     (headline,) = re.findall(r"<h1>(.*?)</h1>", asked.to_html())
-    assert capsys.readouterr().out.splitlines()[0] == html.unescape(headline)
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0] == html.unescape(headline)
+    default = "The limit is the default, at most 10% of users re-identified; max_risk (--max-risk)"
+    assert default in " ".join(printed.split())
+    assert default in text_of(asked.to_html())
+    show_comparison(comparison)
+    assert "the default" not in capsys.readouterr().out
 
 
 def test_the_command_makes_the_answer(page, comparison, capsys):
@@ -111,7 +117,10 @@ def test_no_setting_is_recommended_below_a_list_of_popular_items(comparison):
     below = dataclasses.replace(comparison, rows=beaten, utility="lists")
     answer, page = below.to_dict()["answer"], below.to_html()
     assert (answer["row"], answer["reason"]) == (None, "below-baseline")
-    assert "0.100 against 0.200" in answer["headline"]
+    assert re.search("“.*, k = .*”: nDCG 0.100 against 0.200", answer["headline"])
+    instead = "Publish a list of popular items instead, with noise (docs/explanation/other-tools.md"
+    assert instead in answer["rest"]
+    assert instead in text_of(page)
     assert answer["headline"] in text_of(page)
     assert answer["sentence"] in text_of(page)
     assert 'class="chosen' not in page

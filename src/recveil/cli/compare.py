@@ -67,7 +67,8 @@ def compare(
             metavar="SHARE",
             rich_help_panel=_LIMITS,
             help="Choose the setting that retains most utility with at most this risk: the share "
-            "of users re-identified, unless --risk selects another.",
+            "of users re-identified, unless --risk selects another. Without any limit: 0.1; of "
+            "--risk class and links 0.5, membership and shadows 0.2, attribute 0.05.",
         ),
     ] = None,
     min_k: Annotated[

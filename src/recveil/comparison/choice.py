@@ -330,9 +330,8 @@ class Choice(NamedTuple):
         Settings that retain more than the answer as measured, the best first, and beat fewer
         baselines by more than their interval.
     least_disclosing : Row or None
-        If membership inference on the answer has an AUC of at least `HIGH_AUC`, the compared
-        setting with the lowest AUC; otherwise, if the answer publishes more than half of the
-        ratings exactly, the one with the lowest share. None if no setting has a lower one.
+        If the answer has a membership AUC of at least `HIGH_AUC`, or else publishes more than half
+        of the ratings exactly, the compared setting with the lowest such figure; None without any.
     """
 
     max_risk: float | None
@@ -592,12 +591,7 @@ def inference_of(row: Row) -> str:
 
 
 def high_disclosure_of(row: Row) -> str:
-    """Return the measure of a disclosure that has to be stated first; empty if there is none.
-
-    >>> row = Row("simple", 5, "k-anonymity", None, membership_auc=0.9, published_share=0.6)
-    >>> high_disclosure_of(row), high_disclosure_of(row._replace(membership_auc=1))
-    ('published_share', 'membership_auc')
-    """
+    """Return the measure of a disclosure that has to be stated first; empty if there is none."""
     name = inference_of(row)
     if (getattr(row, name) or 0.0) >= HIGH_AUC:
         return name

@@ -332,7 +332,7 @@ def _stage(
         if measured is not None:
             release = replace(release, private=replace(release.private, coverage=measured))
         if not allow_sparse_coverage:
-            reject_nearly_empty(release.private.coverage)
+            reject_nearly_empty(release.private.coverage, epsilon=published.claim.epsilon)
         _write_private(release, private_folder, public_folder / MANIFEST, layout, by)
         begin(_VERIFYING)
         if release.private.continuation is None:

@@ -187,11 +187,20 @@ class PublishedCounts(NamedTuple):
         return coverage.for_k(k, ratings.support)
 
 
-def reject_nearly_empty(coverage: Coverage | None, *, is_estimate: bool = False) -> None:
+# What to publish in place of a release that is worth no more: not exact counts, which disclose
+# membership (AUC 1.00).
+_NOISY = "with noise (docs/explanation/other-tools.md)"
+NOISE = "with noise (docs/explanation/other-tools.md: a differentially private count)"
+
+
+def reject_nearly_empty(
+    coverage: Coverage | None, *, is_estimate: bool = False, epsilon: float | None = None
+) -> None:
     """Raise for a release from which next to nothing can be learned."""
     if coverage is None or not coverage.is_nearly_empty:
         return
     lower = "lower k (--k), " * coverage.can_lower_k
+    spent = "" if epsilon is None else f"; epsilon {epsilon:g} was spent"
     most, least = ("at most ", "at least ") if is_estimate else ("", "")
     facts = [
         f"{most}{coverage.n_items_kept:,} of {coverage.n_items:,} items",
@@ -202,7 +211,8 @@ def reject_nearly_empty(coverage: Coverage | None, *, is_estimate: bool = False)
         facts.reverse()
     raise RecveilError(
         f"the release would be nearly empty: {', and '.join(facts)}; {lower}take a longer period, "
-        f"publish a list of popular items, or give allow_sparse_coverage (--allow-sparse-coverage)",
+        f"publish a list of popular items {_NOISY}, or give allow_sparse_coverage "
+        f"(--allow-sparse-coverage){spent}",
         code="release.nearly-empty",
     )
 

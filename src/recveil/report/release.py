@@ -24,7 +24,7 @@ from recveil.publish.history import Promised
 from recveil.publish.privacy_ledger import Loss, PrivacyTotal, Run, total_without
 from recveil.publish.size_estimate import Expected
 from recveil.release.claim import LOUD_DELTA, Claim, claim_kind, of_large_delta, of_large_epsilon
-from recveil.release.coverage import FEWEST_RATINGS, Coverage
+from recveil.release.coverage import FEWEST_RATINGS, NOISE, Coverage
 from recveil.release.exact_ratings import HIGH, ExactRatings
 from recveil.release.manifest import private_name
 from recveil.release.registry import method_of
@@ -81,6 +81,7 @@ def sentences(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) -
             coverage=result.summary.coverage,
             is_listed=result.release.published.settings.get("item_catalog") != "selected",
             has_alike=isinstance(result, Anonymized) and bool(result.reading.alike_users),
+            epsilon=result.release.published.claim.epsilon,
         ),
     ]
 
@@ -156,6 +157,7 @@ def _describe_publishing(
     coverage: Coverage | None = None,
     is_listed: bool = True,
     has_alike: bool = False,
+    epsilon: float | None = None,
 ) -> str:
     """Describe what to publish, and what the private folder would reveal.
 
@@ -166,7 +168,11 @@ def _describe_publishing(
     reveals = "it maps rows to users" if contains_users else "it lists the users of the table"
     if coverage is not None and coverage.is_nearly_empty:
         items = f"{coverage.n_items_kept:,} of {describe_count(coverage.n_items, 'item')}"
-        publish = f"Nearly empty: {output} has {items}. A list of popular items may be of more use"
+        spent = "" if epsilon is None else f", and epsilon {epsilon:g} was spent"
+        publish = (
+            f"Nearly empty: {output} has {items}{spent}. A list of popular items {NOISE} may be of "
+            f"more use"
+        )
         if not is_listed:
             publish += "; with a public list of items, item_catalog (--item-catalog), all are kept"
     else:
@@ -419,7 +425,7 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
     if claim.epsilon is not None and is_hidden:
         yield (
             f"{WARNING}the noise hides most differences between users, so recommenders may learn "
-            "only item popularity. More users or a larger epsilon retain more; recveil evaluate "
+            "only item popularity. More users or a larger epsilon retain more; “recveil evaluate” "
             "measures it."
         )
 

@@ -390,15 +390,15 @@ class SettingLine(NamedTuple):
 
 def tabulate(rows: Iterable[Row], question: Question) -> list[SettingLine]:
     """Describe the risk and the utility of each setting."""
-    rows, labels = list(rows), {kind.promise: kind.label for kind in all_claims()}
+    labels = {kind.promise: kind.label for kind in all_claims()}
     lines = [_describe_setting(row, question, labels) for row in rows]
+    membership, published = (
+        _UNKNOWN * any(getattr(line, name) for line in lines)
+        for name in ("membership", "published")
+    )
     return [
         line._replace(
-            **{
-                name: getattr(line, name) or _UNKNOWN
-                for name in ("membership", "published")
-                if any(getattr(each, name) for each in lines)
-            }
+            membership=line.membership or membership, published=line.published or published
         )
         for line in lines
     ]

@@ -35,6 +35,7 @@ FIELD_TITLES = {
     "attribute": "Columns",
     "sensitive_attribute": "A sensitive column",
     "public_items": "The list of items is public",
+    "max_risk": "The highest risk that you accept",
 }
 
 # An option after the parameter's name, as in: scale (--scale 1:5:1), or inside: (likes, --likes).
@@ -49,6 +50,7 @@ _PAGES = {
     "inspect": "Data",
     "audit": "Risk",
     "compare": "Choose",
+    "evaluate": "Choose",
     "anonymize": "Release",
     "describe": "Release",
     "verify": "Check",
@@ -64,10 +66,17 @@ _HEADER = re.compile(
 )
 _CHOOSE_HEADER = f"choose names or data under “{FIELD_TITLES['first_line_is']}”"
 _BOTH_IDS = "check user (--user), item (--item) and"
-# A command of the shell that rewrites a file
-_SHELL = re.compile(r": [a-z][^|:]*\bFILE\b[^|:]* \| .* > ratings\.\w+")
+# A command of the shell that rewrites a file, with the condition for it
+_SHELL = re.compile(
+    r"(?:\. If it is \w+ \w+)?: (?:cat|tail|iconv) .* > (?:ratings|table|utf8)\.\w+(?: \([^()]*\))?"
+)
 # Two releases are audited by a command alone.
 _SECOND = re.compile(r"; to measure it: recveil audit .*?(?=\.?$)")
+# What can be named on the command line alone
+_UNNAMED = re.compile(
+    r"[,;](?: or)?(?: where [^,;]+,)? name another [\w ]+ \(--([a-z][a-z-]*)[^()]*\)"
+    r"(?: if [^,;.]*)?"
+)
 # The same page twice in a clause, or as two choices
 _EITHER = re.compile(r"(the page [A-Z]\w+), or \1")
 _TWICE = re.compile(r"(the page [A-Z]\w+)( \w+ \w+), and \1")
@@ -108,6 +117,9 @@ def page_words(message: str) -> str:
         word, option = match.groups()
         return _title_of(option) if word == option.replace("-", "_") else match[0]
 
+    message = _UNNAMED.sub(
+        lambda match: match[0] if match[1].replace("-", "_") in FIELD_TITLES else "", message
+    )
     message = _HEADER.sub(_CHOOSE_HEADER, _SECOND.sub("", _SHELL.sub("", message)))
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
     message = _EITHER.sub(r"\1", _TWICE.sub(r"\1\2", message))

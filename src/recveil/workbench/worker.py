@@ -7,6 +7,7 @@ lines of JSON.
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -21,8 +22,8 @@ from recveil.runtime.errors import RecveilError, first_line_of, reject_interrupt
 from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.runtime.memory import lacks_memory, not_enough
 from recveil.runtime.progress import Cancelled, HowFar, listening
-from recveil.workbench.project import RESULT
-from recveil.workbench.tasks import Assignment, find_task
+from recveil.workbench.project import RESULT, UPLOADS
+from recveil.workbench.tasks import UNPACKED, Assignment, find_task
 
 # The file in a job's folder that gets what libraries print.
 ERRORS = "errors.txt"
@@ -76,7 +77,7 @@ def work(wire: Wire, job: Mapping[str, Any]) -> None:
     except Exception as error:
         with suppress(KeyboardInterrupt):
             reject_interruption(error)
-            wire.report("ended", ["failed", _describe_error(error)])
+            wire.report("ended", ["failed", _name_uploads(_describe_error(error), folder)])
             return
         wire.report("ended", ["cancelled", ""])
 
@@ -93,6 +94,13 @@ def _describe_error(error: Exception) -> str:
         f"{type(error).__name__}: {first_line_of(error)}; this is a fault in recveil, please "
         f"report it"
     )
+
+
+def _name_uploads(message: str, folder: Path) -> str:
+    """Name uploaded files as they were uploaded, without their folders in the project."""
+    *_, project = folder.parents[:2]
+    uploads = rf"(?:{'|'.join(UPLOADS)})/[0-9a-f]+"
+    return re.sub(rf"{re.escape(str(project))}/(?:{uploads}|jobs/\d+/{UNPACKED})/", "", message)
 
 
 def _watch_input() -> None:

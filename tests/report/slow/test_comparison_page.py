@@ -47,7 +47,7 @@ def test_without_a_question_a_usual_one_is_answered(invented):
     page = compared(invented).to_html()
     assert "<h1>Publish “" in page
     assert "<strong>With at most 10% of users re-identified" in page
-    assert "No limit was set" in page
+    assert "The limit is the default, at most" in page
 
 
 def test_without_an_answer_it_says_so(invented):

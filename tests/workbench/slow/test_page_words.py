@@ -5,6 +5,10 @@ import random
 import re
 
 import pytest
+from typer.main import get_command
+
+from recveil.cli import app
+from recveil.workbench.wording import FIELD_TITLES
 
 pytestmark = pytest.mark.usefixtures("quick", "few_recommenders")
 
@@ -12,6 +16,19 @@ ROLES = {"column-1": "user", "column-3": "item", "column-4": "rating", "column-6
 NAMES = ("N° client", "E-mail", "Livre", "Étoiles", "Avis", "Date d'achat")
 KEYS = {f"key-{at}": name for at, name in enumerate(NAMES, 1)}
 READING = {"duplicates": "last", "drop_off_scale": "on", "scale": "1:5:1"}
+
+
+VERBS = get_command(app).commands
+# Commands of a shell and of recveil; the head of a report names the verb that made it
+COMMANDS = rf"(?:\b(?:tail|iconv|cat|awk|grep) -|\brecveil (?:{'|'.join(VERBS)})\b(?!:))"
+# Options that no field of a page sets
+UNNAMED = "|".join(
+    option.lstrip("-").replace("-", " ")
+    for command in VERBS.values()
+    for parameter in command.params
+    for option in parameter.opts
+    if option.startswith("--") and option.lstrip("-").replace("-", "_") not in FIELD_TITLES
+)
 
 
 def difficult_table():
@@ -38,6 +55,8 @@ def check(browser, *places):
         assert answer.status_code == 200, place
         words = words_of(answer.text)
         assert re.findall(r".{60}(?<![\w-])--[a-z].{20}", words, re.DOTALL) == [], place
+        assert re.findall(rf".{{40}}{COMMANDS}.{{20}}", words, re.DOTALL) == [], place
+        assert re.findall(f"“(?:{UNNAMED})”", words) == [], place
 
 
 def test_no_page_on_a_difficult_file_names_an_option(browser):

@@ -24,13 +24,13 @@ from recveil.report.comparison.text import (
     describe_answer,
     describe_making,
     describe_popularity,
-    describe_rest,
     format_ends,
     format_risk,
     format_share,
     format_share_ends,
     headline_choice,
     headline_of,
+    join_rest,
     keeps_little,
     legend_of_lists,
     publishes_most,
@@ -56,7 +56,7 @@ def show_comparison(comparison: Comparison) -> None:
     choice = headline_choice(comparison)
     if choice is not None:
         console.print(f"[bold]{escape(headline_of(choice))}[/]")
-        if rest := describe_rest(choice, comparison.rows):
+        if rest := join_rest(comparison, choice):
             console.print(escape(rest))
     _show_settings(console, comparison)
     for warning in warnings_of(comparison):

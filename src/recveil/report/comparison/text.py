@@ -33,7 +33,7 @@ from recveil.comparison.rows import (
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_labels
 from recveil.io.options import format_command
-from recveil.release.coverage import FEWEST_RATINGS, LOW
+from recveil.release.coverage import FEWEST_RATINGS, LOW, NOISE
 from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import command_options, undone_of, variant_of
 from recveil.report.audit.disclosure import (
@@ -361,9 +361,12 @@ def headline_of(choice: Choice) -> str:
     if row is None:
         names = utilities_in(choice.decided_by or choice.utility)[:1]
         return shorten_headline(
-            f"No safe setting beats {_describe_beaten(choice, names)}"
-            if choice.beaten
-            else _describe_no_choice(choice)
+            *(
+                f"No safe setting beats {_describe_beaten(choice, names, is_named=is_named)}."
+                for is_named in (True, False)
+                if choice.beaten
+            ),
+            _describe_no_choice(choice),
         )
     if disclosing := _warn_first(choice, row):
         return shorten_headline(*disclosing)
@@ -388,13 +391,7 @@ def headline_of(choice: Choice) -> str:
 
 
 def _warn_first(choice: Choice, row: Row) -> list[str]:
-    """State a high disclosure of the answer, and the setting to take instead; empty if none is.
-
-    >>> row = Row("simple", 5, "k-anonymity", None, membership_auc=1.0)
-    >>> choice = Choice(0.2, None, "both", "reidentification", row, decided_by="ratings")
-    >>> _warn_first(choice, row)[0]
-    'Membership AUC 1.00 in “simple, k = 5”, which retains most; no compared setting has less.'
-    """
+    """State a high disclosure of the answer, and the setting to take instead; empty if none is."""
     title, name = f"“{row.title}”", high_disclosure_of(row)
     equal = next(iter(choice.less_disclosing), None)
     if not name:
@@ -438,26 +435,11 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
     """Describe the amounts that a headline has no room for, and settings that disclose less.
 
     Without an answer, describe which of all rows keeps the fewest items.
-
-    >>> describe_rest(Choice(0.1, None, "both", "reidentification", reason="no-safe-setting"))
-    ''
     """
     row, sentences = choice.row, []
     if row is None:
-        known = [row for row in rows if row.items_kept is not None]
-        least = min(known, key=lambda row: row.items_kept or 0, default=None)
-        kept = "" if least is None else format_kept(least)
-        if least is None or not kept or kept.startswith("all"):
-            return ""
-        n_little = sum(map(keeps_little, known)) - 1
-        others = (
-            f"; {describe_count(n_little, 'other setting keeps', 'other settings keep')} less than "
-            f"half of the items or ratings"
-            if n_little > 0
-            else ""
-        )
-        warning = WARNING if keeps_little(least) else ""
-        return f"{warning}“{least.title}” keeps fewest: {kept}{others}."
+        instead = [_describe_instead(choice)] if choice.beaten else []
+        return " ".join(filter(None, (*instead, _describe_fewest(rows))))
     headline, auc = headline_of(choice), strongest_inference(row)
     if auc is not None and auc.low > 0.5 and auc.rate >= 0.5 + FAR_AUC:
         sentences.append(f"It discloses membership: AUC {auc.rate:.2f} (a random guess: 0.50).")
@@ -478,6 +460,29 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
         # The headline names another setting, too.
         sentences[0] = f"“{row.title}”: {sentences[0][0].lower()}{sentences[0][1:]}"
     return " ".join([*sentences, *_describe_others(choice)])
+
+
+def _describe_fewest(rows: Iterable[Row]) -> str:
+    """Describe which setting keeps the fewest items; empty if all keep all."""
+    known = [row for row in rows if row.items_kept is not None]
+    least = min(known, key=lambda row: row.items_kept or 0, default=None)
+    kept = "" if least is None else format_kept(least)
+    if least is None or not kept or kept.startswith("all"):
+        return ""
+    n_little = sum(map(keeps_little, known)) - 1
+    others = (
+        f"; {describe_count(n_little, 'other setting keeps', 'other settings keep')} less than "
+        f"half of the items or ratings"
+        if n_little > 0
+        else ""
+    )
+    warning = WARNING if keeps_little(least) else ""
+    return f"{warning}“{least.title}” keeps fewest: {kept}{others}."
+
+
+def join_rest(comparison: Comparison, choice: Choice) -> str:
+    """Return what follows the headline: the rest of the answer, and the default limit."""
+    return f"{describe_rest(choice, comparison.rows)} {describe_default(comparison)}".strip()
 
 
 def _describe_others(choice: Choice) -> Iterator[str]:
@@ -551,29 +556,45 @@ def _describe_no_choice(choice: Choice) -> str:
     question = describe_question(choice)
     if choice.beaten:
         names = utilities_in(choice.decided_by or choice.utility)
-        return f"{question}, no setting beats {_describe_beaten(choice, names)}"
+        return f"{question}, no setting beats {_describe_beaten(choice, names)}."
     return f"{question}, no compared setting qualifies."
 
 
-def _describe_beaten(choice: Choice, names: tuple[Utility, ...]) -> str:
-    """Describe the baselines that beat all settings within the limits, as the end of a sentence."""
-    rows = choice.beaten
-    beaten, instead = [], []
+def _describe_beaten(choice: Choice, names: tuple[Utility, ...], *, is_named: bool = True) -> str:
+    """Describe the baselines that beat all settings within the limits, and the best of these."""
+    rows, beaten = choice.beaten, []
+
+    def add(baseline: str, best: Row, figures: str) -> None:
+        beaten.append(f"{baseline} ({f'“{best.title}”: ' * is_named}{figures})")
+
     if "lists" in names:
         best = max(rows, key=lambda row: row.ndcg or 0.0)
         figures = f"nDCG {best.ndcg:.3f} against {best.popularity_ndcg:.3f}"
-        beaten.append(f"a list of popular items ({figures})")
-        instead.append("that list")
+        add("popular items", best, figures)
     if "ratings" in names and choice.is_nominal:
         best = max(rows, key=lambda row: row.nominal_accuracy or 0.0)
         ends = percent(best.nominal_accuracy), percent(best.baseline_nominal_accuracy)
-        beaten.append(f"the most frequent labels (accuracy {' against '.join(ends)})")
-        instead.append("those labels")
+        add("the most frequent labels", best, f"accuracy {' against '.join(ends)}")
     elif "ratings" in names:
         best = min(rows, key=lambda row: row.rmse or np.inf)
-        beaten.append(f"averages (RMSE {best.rmse:.4f} against {best.averages_rmse:.4f})")
-        instead.append("the averages")
-    return f"{' or '.join(beaten)}: publish {' and '.join(instead)}."
+        add("averages", best, f"RMSE {best.rmse:.4f} against {best.averages_rmse:.4f}")
+    return " or ".join(beaten)
+
+
+def _describe_instead(choice: Choice) -> str:
+    """Describe what to publish where all settings within the limits are below a baseline."""
+    averages = "the most frequent labels" if choice.is_nominal else "averages"
+    named = {"lists": "a list of popular items", "ratings": averages}
+    names = utilities_in(choice.decided_by or choice.utility)
+    return f"Publish {' and '.join(named[name] for name in names)} instead, {NOISE}."
+
+
+def describe_default(comparison: Comparison) -> str:
+    """Describe the limit of the answer to a comparison without a question; empty with one."""
+    if comparison.has_question or not comparison.rows or comparison.unfinished:
+        return ""
+    limit = amount_of(comparison.axis.usual, comparison.axis)
+    return f"The limit is the default, at most {limit}; max_risk (--max-risk) sets another."
 
 
 def describe_advice(choice: Choice) -> str:
@@ -748,11 +769,7 @@ def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
 
 
 def _join(texts: list[str]) -> str:
-    """Join the parts of an enumeration.
-
-    >>> _join(["a"]), _join(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
+    """Join the parts of an enumeration, as in: a, b and c."""
     *others, last = texts
     return f"{', '.join(others)} and {last}" if others else last
 
@@ -783,8 +800,8 @@ def _describe_missing(choice: Choice) -> list[str]:
         has_other = choice.utility == "both" and len(choice.unbeaten) == 1
         return [
             "Where the raw data's gain over a baseline is not above its 95% interval, no share of "
-            "it is meaningful. Choose by the risk alone, or publish the baseline: item counts or "
-            "averages.",
+            f"it is meaningful. Choose by the risk alone, or publish the baseline, item counts or "
+            f"averages, {NOISE}.",
             *([_WIDE] if has_other else []),
         ]
     return _describe_safest(choice)

@@ -20,7 +20,7 @@ from recveil.evaluation.results import (
 )
 from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
 from recveil.ratings.ratings import in_likes
-from recveil.release.coverage import kept_of
+from recveil.release.coverage import NOISE, kept_of
 from recveil.report.audit.text import warnings_of_release
 from recveil.report.document import parts_of
 from recveil.report.evaluation.groups import group_grids
@@ -552,9 +552,9 @@ def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
     is_open = result.raw_lists.has_share(gain) and gain.low <= 0  # no clear gain
     if chosen > popular and not is_open:
         return f"{_retained(of_lists, share)}. {figures} {_describe_lists_gain(result)}"
-    how, advice = "do not beat", "publish that list instead"
+    how, advice = "do not beat", f"publish that list {NOISE} instead"
     if chosen > popular:
-        how, advice = "do not clearly beat", "that list may serve recipients as well"
+        how, advice = "do not clearly beat", f"that list {NOISE} may serve as well"
     how = "are worse than" if gain.high < 0 else how
     return (
         f"The release's lists {how} popular items alone, the same list for every user (nDCG "

@@ -128,6 +128,7 @@ def _page(request: Request) -> Response:
         labels=_LABELS,
         long_fields=_LONG_FIELDS,
         setting=None if table is None else project.load_for(table, "setting", _SETTING_FIELDS),
+        is_compared=project.result(workspace.newest_job("choose", table)) is not None,
         methods=[] if table is None else _list_publishable(workspace, table),
         field_titles=FIELD_TITLES,
         seconds=workspace.estimates(table),

@@ -1,0 +1,58 @@
+"""Messages on pages have no words of the command line, and no folders of the project."""
+
+from pathlib import Path
+
+import pytest
+
+from recveil.workbench.wording import page_words
+from recveil.workbench.worker import _name_uploads
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            "a.csv line 2: not UTF-8 text; save the file as UTF-8. If it is from Windows: iconv -f "
+            "CP1252 -t UTF-8 'a b.csv' > utf8.csv (unpack it first if it is packed)",
+            "a.csv line 2: not UTF-8 text; save the file as UTF-8",
+        ),
+        (
+            "a.csv: the table is in line 3; write the table alone: tail -n +3 a.csv > table.csv",
+            "a.csv: the table is in line 3; write the table alone",
+        ),
+        (
+            "write its entries alone: cat FILE | grep -vE '^(%|[[:space:]]*$)' | tail -n +2 > "
+            "ratings.txt; or in Python, give it",
+            "write its entries alone; or in Python, give it",
+        ),
+        (
+            "Privacy ledger l: 2 runs; where other users have the same ids, name another ledger "
+            "(--ledger); the ledger is new.",
+            "Privacy ledger l: 2 runs; the ledger is new.",
+        ),
+        (
+            "give a table with all their ratings, or name another ledger (--ledger) if equal "
+            "ids are other users",
+            "give a table with all their ratings",
+        ),
+        (
+            "name another format (--format), or leave it out",
+            "name another “File format”, or leave it out",
+        ),
+        (
+            "a larger epsilon retain more; “recveil evaluate” measures it.",
+            "a larger epsilon retain more; the page Choose measures it.",
+        ),
+    ],
+)
+def test_a_message_names_what_pages_have(message, expected):
+    assert page_words(message) == expected
+
+
+def test_an_upload_is_named_as_it_was_uploaded():
+    job, digest = Path("/tmp/a b/project/jobs/7"), "f70a" * 6
+    for folder in (f"checked/{digest}", f"inputs/{digest}", "jobs/7/unpacked"):
+        message = f"{job.parents[1]}/{folder}/ratings.csv: a file states no claim"
+        assert _name_uploads(message, job) == "ratings.csv: a file states no claim"
+    named = "/data/checked/ratings.csv: no such file or folder"
+    assert _name_uploads(named, job) == named
