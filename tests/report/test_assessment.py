@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 
 import pytest
@@ -54,6 +55,21 @@ def test_all_sections_are_there_and_it_stands_alone(folder, made):
     assert "To be decided publish, or not, and why which risk is accepted" in words
     assert "in a release of MovieLens" not in words  # what was measured on others
     assert "items that the user rated (structure-based)" in words
+
+
+def test_rows_of_wide_tables_are_cards_on_narrow_screens(folder, made):
+    page = (folder / "report.html").read_text()
+    wide = [
+        table
+        for table in re.findall("<table.*?</table>", page, re.DOTALL)
+        if len(re.findall("<th[ >]", table.partition("</thead>")[0])) > 2
+    ]
+    assert len(wide) >= 2
+    for table in wide:
+        assert table.startswith('<table class="cards">')
+        cells = re.findall("<td([^>]*)>", table)
+        assert cells
+        assert all("data-label=" in cell or "colspan=" in cell for cell in cells)
 
 
 def test_each_published_file_has_its_digest(folder, made):
