@@ -329,9 +329,8 @@ class Choice(NamedTuple):
     unclear : list of Row
         Settings that retain more than the answer as measured, the best first, and beat fewer
         baselines by more than their interval.
-    least_disclosing : Row or None
-        If the answer has a membership AUC of at least `HIGH_AUC`, or else publishes more than half
-        of the ratings exactly, the compared setting with the lowest such figure; None without any.
+    least_disclosing : list of Row
+        Where its AUC is at least `HIGH_AUC`, or most ratings are exact: those with far less of it.
     """
 
     max_risk: float | None
@@ -351,7 +350,7 @@ class Choice(NamedTuple):
     is_nominal: bool = False
     more_disclosing: list[Row] = []  # noqa: RUF012
     unclear: list[Row] = []  # noqa: RUF012
-    least_disclosing: Row | None = None
+    least_disclosing: list[Row] = []  # noqa: RUF012
 
     @property
     def axis(self) -> Axis:
@@ -600,17 +599,16 @@ def high_disclosure_of(row: Row) -> str:
 
 def _find_least_disclosing(
     rows: list[Row], best: Row, order: Callable[[Row], tuple[float, ...]]
-) -> Row | None:
+) -> list[Row]:
     name = high_disclosure_of(best)
-    if not name:
-        return None
-    measured = [
+    far = FAR_PUBLISHED if name == "published_share" else FAR_AUC
+    lower = [
         row
         for row in rows
-        if row.problem is None and is_promise(row.promise) and getattr(row, name) is not None
+        if name and row.problem is None and is_promise(row.promise)
+        if getattr(row, name) is not None and getattr(best, name) - getattr(row, name) > far
     ]
-    least = min(measured, key=lambda row: (getattr(row, name), order(row)))
-    return least if getattr(least, name) < getattr(best, name) else None
+    return sorted(lower, key=lambda row: (getattr(row, name), order(row)))
 
 
 def frontier(

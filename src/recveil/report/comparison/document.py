@@ -77,7 +77,7 @@ def _(choice: Choice) -> Mapping[str, object]:
         "less_disclosing": [row.title for row in choice.less_disclosing],
         "more_disclosing": [row.title for row in choice.more_disclosing],
         "unclear": [row.title for row in choice.unclear],
-        "least_disclosing": choice.least_disclosing and choice.least_disclosing.title,
+        "least_disclosing": [row.title for row in choice.least_disclosing],
     }
 
 

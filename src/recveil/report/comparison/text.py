@@ -403,13 +403,13 @@ def _warn_first(choice: Choice, row: Row) -> list[str]:
             f"Publish {other}, or {title}, which discloses far more.",
             f"Publish {other} or {title}",
         ]
-    amount, least = format_disclosure(row, name), choice.least_disclosing
+    amount, least = format_disclosure(row, name), next(iter(choice.least_disclosing), None)
     if equal is not None and (getattr(equal, name) is not None):
         instead = f"at equal utility, “{equal.title}” has {format_disclosure(equal, name)[1]}"
     elif least is not None:
         instead = f"lowest: “{least.title}”, {format_disclosure(least, name)[1]}"
     else:
-        instead = "no compared setting has less"
+        instead = "no compared setting has far less"
     start = f"{amount[0]} {amount[1]} in {title}"
     most = ", which retains most" if choice.decided_by else ", the safest"
     return [f"{start}{most}; {instead}.", f"{start}; {instead}.", f"{start}: see the alternatives."]
@@ -486,10 +486,10 @@ def join_rest(comparison: Comparison, choice: Choice) -> str:
 
 
 def _describe_others(choice: Choice) -> Iterator[str]:
-    if (least := choice.least_disclosing) is not None:
-        amounts = _describe_amounts(least) or "no share reported"
-        disclosed = ", ".join(_describe_disclosures(least))
-        yield f"“{least.title}” discloses least ({disclosed}): {amounts}."
+    for at, other in enumerate(choice.least_disclosing[:_NAMED]):
+        amounts = _describe_amounts(other) or "no share reported"
+        disclosed = ", ".join(_describe_disclosures(other))
+        yield f"“{other.title}” discloses {'far less' if at else 'least'} ({disclosed}): {amounts}."
     if choice.tied and "as good" in headline_of(choice):
         yield "As good: the 95% intervals overlap."
     if names := [f"“{other.title}”" for other in choice.less_disclosing]:
