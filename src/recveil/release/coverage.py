@@ -189,7 +189,6 @@ class PublishedCounts(NamedTuple):
 
 # What to publish in place of a release that is worth no more: not exact counts, which disclose
 # membership (AUC 1.00).
-_NOISY = "with noise (docs/explanation/other-tools.md)"
 NOISE = "with noise (docs/explanation/other-tools.md: a differentially private count)"
 
 
@@ -211,7 +210,7 @@ def reject_nearly_empty(
         facts.reverse()
     raise RecveilError(
         f"the release would be nearly empty: {', and '.join(facts)}; {lower}take a longer period, "
-        f"publish a list of popular items {_NOISY}, or give allow_sparse_coverage "
+        f"publish a list of popular items with noise, or give allow_sparse_coverage "
         f"(--allow-sparse-coverage){spent}",
         code="release.nearly-empty",
     )

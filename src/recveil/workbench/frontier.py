@@ -26,6 +26,7 @@ from recveil.comparison.rows import Purpose, Row, Share, check_purpose, shares_o
 from recveil.release.claim import all_claims, is_promise
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import POPULAR, Upward, popular_share, styles_of
+from recveil.report.comparison.marks import format_share, format_share_ends
 from recveil.report.comparison.text import (
     POPULAR_MARK,
     caveats_of,
@@ -38,8 +39,6 @@ from recveil.report.comparison.text import (
     format_lists,
     format_ratings,
     format_risk,
-    format_share,
-    format_share_ends,
     headline_of,
     keeps_little,
     reaches_popularity_alone,
@@ -492,6 +491,7 @@ class Dot(NamedTuple):
     has_claim: bool
 
 
+@brief
 class Drawing(NamedTuple):
     """The frontier as geometry for SVG."""
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from recveil.comparison.choice import FAR_AUC, has_far_lower_auc
-from recveil.comparison.rows import Row
+from recveil.comparison.rows import Row, Share
 from recveil.release.registry import variant_of
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import format_bounds, percent
 
 
 def explain_larger_epsilons(rows: Iterable[Row]) -> list[str]:
@@ -59,3 +59,42 @@ def describe_revealing(rows: Iterable[Row]) -> str:
     if not named:
         return ""
     return f"! after an AUC: more than {FAR_AUC:g} above another setting's ({', '.join(named)})."
+
+
+def format_share(share: Share | None) -> str:
+    """Format a retained share, which is at most that of the raw data.
+
+    >>> [format_share(share) for share in (Share(1, 0.9, 1), Share(0.5, None, None), None)]
+    ['100%', '50%', 'not reported']
+    >>> format_share(Share(-56.2, -80, -20)), format_share(Share(0.5, 0, 1, is_reliable=False))
+    ('below -100%', 'not reliable')
+    """
+    if share is None or not share.is_reliable:
+        return "not reported" if share is None else "not reliable"
+    if share.value <= -1:
+        return "below -100%"
+    return percent(min(1, share.value))
+
+
+def format_share_ends(share: Share | None) -> str:
+    """Format the interval of a share for a table; empty if it has none or is not reported.
+
+    >>> format_share_ends(Share(1, 0.9, 1)), format_share_ends(Share(0.5, 0, 1, is_reliable=False))
+    ('90–100', '')
+    """
+    return (
+        ""
+        if share is None or not share.is_reliable or share.value <= -1
+        else format_interval(share)
+    )
+
+
+def format_of_raw(share: Share, of: str) -> str:
+    ends = format_interval(share)
+    return f" ({ends}% of {of})" if ends else ""
+
+
+def format_interval(share: Share) -> str:
+    if share.low is None or share.high is None or share.low == share.high:
+        return ""
+    return format_bounds(share.low, share.high)

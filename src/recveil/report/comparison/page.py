@@ -21,6 +21,7 @@ from recveil.report.comparison.charts import (
     styles_of,
     utilities_of,
 )
+from recveil.report.comparison.marks import format_share, format_share_ends
 from recveil.report.comparison.text import (
     AXIS_NOTES,
     FEW_RATINGS,
@@ -32,8 +33,6 @@ from recveil.report.comparison.text import (
     describe_answer,
     describe_making,
     describe_popularity,
-    format_share,
-    format_share_ends,
     headline_choice,
     headline_of,
     join_rest,

@@ -11,7 +11,12 @@ from recveil.comparison.rows import Row, Share, shares_of
 from recveil.evaluation.groups import read_divisions
 from recveil.ratings.ratings import in_likes
 from recveil.release.registry import undone_of, variant_of
-from recveil.report.comparison.marks import describe_revealing, reveals_members
+from recveil.report.comparison.marks import (
+    describe_revealing,
+    format_share,
+    format_share_ends,
+    reveals_members,
+)
 from recveil.report.comparison.text import (
     AXIS_NOTES,
     FEW_RATINGS,
@@ -26,8 +31,6 @@ from recveil.report.comparison.text import (
     describe_popularity,
     format_ends,
     format_risk,
-    format_share,
-    format_share_ends,
     headline_choice,
     headline_of,
     join_rest,

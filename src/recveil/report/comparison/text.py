@@ -41,7 +41,12 @@ from recveil.report.audit.disclosure import (
     SHADOWS_OF_ALL,
     describe_membership,
 )
-from recveil.report.comparison.marks import explain_larger_epsilons
+from recveil.report.comparison.marks import (
+    explain_larger_epsilons,
+    format_interval,
+    format_of_raw,
+    format_share,
+)
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import WARNING, describe_count
 from recveil.runtime.number_format import format_bounds, percent
@@ -979,7 +984,7 @@ def _describe_split(row: Row, shares: Shares) -> list[str]:
     intervals = [
         f"{name} {interval}%"
         for name, share in named
-        if share is not None and (interval := _interval_of(share))
+        if share is not None and (interval := format_interval(share))
     ]
     if not intervals:
         return []
@@ -1032,7 +1037,7 @@ def format_lists(row: Row) -> str:
         reason = explain_unreliable(row.ndcg_unreliable_reason, row.n_ranked)
         return f"no share is reported for lists (of the raw nDCG, {reason})"
     if not share.is_reliable:
-        return f"the share of lists is not reliable{_of_raw(share, 'the raw nDCG')}"
+        return f"the share of lists is not reliable{format_of_raw(share, 'the raw nDCG')}"
     if share.value >= 1:
         return "lists are as good as from raw data"
     retained = f"lists retain {_only(share)}{percent(share.value)} of the raw nDCG"
@@ -1056,7 +1061,7 @@ def format_ratings(row: Row) -> str:
         return worse
     if share.is_nothing:
         return f"{name} are no better than {averages}"
-    interval = _of_raw(share, "the raw gain")
+    interval = format_of_raw(share, "the raw gain")
     if share.value <= 0:
         return f"{name} are not significantly better than {averages}{interval}"
     if not share.is_reliable:
@@ -1094,43 +1099,6 @@ def describe_popularity(reference: Reference | None) -> str:
     return (
         f"Popular items alone, the same list for every user: nDCG {popular:.3f} (raw: {raw:.3f})."
     )
-
-
-def format_share(share: Share | None) -> str:
-    """Format a retained share, which is at most that of the raw data.
-
-    >>> [format_share(share) for share in (Share(1, 0.9, 1), Share(0.5, None, None), None)]
-    ['100%', '50%', 'not reported']
-    >>> format_share(Share(-56.2, -80, -20)), format_share(Share(0.5, 0, 1, is_reliable=False))
-    ('below -100%', 'not reliable')
-    """
-    if share is None or not share.is_reliable:
-        return "not reported" if share is None else "not reliable"
-    if share.value <= -1:
-        return "below -100%"
-    return percent(min(1, share.value))
-
-
-def format_share_ends(share: Share | None) -> str:
-    """Format the interval of a share for a table; empty if it has none or is not reported.
-
-    >>> format_share_ends(Share(1, 0.9, 1)), format_share_ends(Share(0.5, 0, 1, is_reliable=False))
-    ('90–100', '')
-    """
-    return (
-        "" if share is None or not share.is_reliable or share.value <= -1 else _interval_of(share)
-    )
-
-
-def _of_raw(share: Share, of: str) -> str:
-    ends = _interval_of(share)
-    return f" ({ends}% of {of})" if ends else ""
-
-
-def _interval_of(share: Share) -> str:
-    if share.low is None or share.high is None or share.low == share.high:
-        return ""
-    return format_bounds(share.low, share.high)
 
 
 def _only(share: Share) -> str:
