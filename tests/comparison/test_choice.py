@@ -12,6 +12,7 @@ from recveil.comparison import AXES, Row, choose_setting, frontier, utility_of
 from recveil.comparison.choice import Choice, high_disclosure_of
 from recveil.comparison.rows import shares_of
 from recveil.release.registry import command_options
+from recveil.report.comparison import marks
 from recveil.report.comparison import text as sentences
 from recveil.report.comparison.marks import (
     describe_revealing,
@@ -1016,8 +1017,8 @@ def test_kept_items_name_the_public_list_that_they_assume():
 def test_lists_that_popularity_reaches_are_marked():
     figures = {"ndcg": 0.19, "popularity_ndcg": 0.196, "is_ndcg_reliable": True}
     row = Row("sparse", 20, "k-anonymity", None, ndcg_retained=1.0, **figures)
-    assert sentences.reaches_popularity_alone(row)
-    assert sentences.legend_of_lists([row]).startswith(sentences.POPULAR_MARK)
+    assert marks.reaches_popularity_alone(row)
+    assert marks.legend_of_lists([row]).startswith(sentences.POPULAR_MARK)
     better = row._replace(ndcg=0.3, lists_gain_retained=0.5, lists_gain_retained_low=0.2)
-    assert not sentences.reaches_popularity_alone(better)
-    assert sentences.legend_of_lists([better]) == ""
+    assert not marks.reaches_popularity_alone(better)
+    assert marks.legend_of_lists([better]) == ""

@@ -210,7 +210,7 @@ def reject_nearly_empty(
         facts.reverse()
     raise RecveilError(
         f"the release would be nearly empty: {', and '.join(facts)}; {lower}take a longer period, "
-        f"publish a list of popular items with noise, or give allow_sparse_coverage "
+        f"publish noisy item counts, or give allow_sparse_coverage "
         f"(--allow-sparse-coverage){spent}",
         code="release.nearly-empty",
     )

@@ -26,9 +26,13 @@ from recveil.comparison.rows import Purpose, Row, Share, check_purpose, shares_o
 from recveil.release.claim import all_claims, is_promise
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import POPULAR, Upward, popular_share, styles_of
-from recveil.report.comparison.marks import format_share, format_share_ends
-from recveil.report.comparison.text import (
+from recveil.report.comparison.marks import (
     POPULAR_MARK,
+    format_share,
+    format_share_ends,
+    reaches_popularity_alone,
+)
+from recveil.report.comparison.text import (
     caveats_of,
     describe_answer,
     describe_rest,
@@ -41,7 +45,6 @@ from recveil.report.comparison.text import (
     format_risk,
     headline_of,
     keeps_little,
-    reaches_popularity_alone,
     risk_warnings,
     shorten_headline,
     strongest_inference,

@@ -10,7 +10,7 @@ from recveil.comparison import (
     AXES,
     compare,
 )
-from recveil.report.comparison.text import AXIS_NOTES
+from recveil.report.comparison.marks import AXIS_NOTES
 
 pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 

@@ -4,9 +4,40 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from recveil.comparison.choice import FAR_AUC, has_far_lower_auc
-from recveil.comparison.rows import Row, Share
+from recveil.comparison.rows import Row, Share, shares_of
 from recveil.release.registry import variant_of
+from recveil.report.audit.disclosure import SHADOWS_OF_ALL
 from recveil.runtime.number_format import format_bounds, percent
+
+# What the adversaries know of whom the strongest counts.
+KNOWLEDGE = (
+    "Adversaries know up to sixteen ratings of a target; where rows have few items, others know "
+    "all ratings, or the rows of other targets, too."
+)
+# How each risk is defined.
+AXIS_NOTES = {
+    "reidentification": "The share of the targets who are re-identified; among the s users of the "
+    "best equivalence class, the right one is picked with probability 1/s.",
+    "class": "The share of the targets whose equivalence class is re-identified, by the adversary "
+    "with the highest share. This adversary learns what the row of the class states. Large classes "
+    "are few and easier to identify: if all users are one class, every adversary identifies it. "
+    f"{KNOWLEDGE}",
+    "membership": "The share of members who are recognized (TPR) when 5% of the nonmembers are "
+    "mistaken for members (FPR). A random guess recognizes 5%, so no risk is lower. The strongest "
+    "of the adversaries counts who know 8, 16 or all ratings of a user. They use one release only; "
+    "an adversary who makes other releases for comparison usually recognizes more, which "
+    f"{SHADOWS_OF_ALL} measures.",
+    "attribute": "How much the row that best fits eight known ratings of a user adds to the AUC of "
+    "inferring a declared attribute from these, of the attribute to which it adds most.",
+    "shadows": "The share of the members of a release of one half of the users who are recognized "
+    "(TPR) when 5% of the other half are mistaken for members (FPR), by an adversary who learns "
+    "from many such releases of other halves how one user changes a release. A random guess "
+    "recognizes 5%. The stronger of the adversaries counts who know 8 or all ratings of a user.",
+    "links": "Who rated what: the share of the best row's other items that the target rated; or, "
+    "where rows have all items, the share of the pairs of a row and an item rated by one of its "
+    "users that a fit of all rows marks, with 95% precision. The higher of both; popularity alone "
+    "infers some of them, too.",
+}
 
 
 def explain_larger_epsilons(rows: Iterable[Row]) -> list[str]:
@@ -90,11 +121,40 @@ def format_share_ends(share: Share | None) -> str:
 
 
 def format_of_raw(share: Share, of: str) -> str:
+    """Format the interval of a share of something; empty without one."""
     ends = format_interval(share)
     return f" ({ends}% of {of})" if ends else ""
 
 
 def format_interval(share: Share) -> str:
+    """Format the interval of a share in percent; empty without one."""
     if share.low is None or share.high is None or share.low == share.high:
         return ""
     return format_bounds(share.low, share.high)
+
+
+# The mark after lists retained that popularity reaches, too, and its meaning.
+POPULAR_MARK = "†"
+POPULAR_LISTS = (
+    "†: lists that do not beat popular items by more than the 95% interval; these need no release."
+)
+
+
+def reaches_popularity_alone(row: Row) -> bool:
+    """Return whether a retained share of lists is one that popularity reaches, too.
+
+    >>> row = Row("sparse", 20, "k-anonymity", None, ndcg=0.3, popularity_ndcg=0.2,
+    ...           is_ndcg_reliable=True, ndcg_retained=1.0, lists_gain_retained_low=-0.1)
+    >>> reaches_popularity_alone(row)
+    True
+    >>> reaches_popularity_alone(row._replace(lists_gain_retained_low=0.1))
+    False
+    """
+    if row.problem or shares_of(row).lists is None or row.popularity_ndcg is None:
+        return False
+    return row.is_unbeaten("lists") or not row.is_clearly_above_baseline("lists")
+
+
+def legend_of_lists(rows: Iterable[Row]) -> str:
+    """Return the meaning of the mark of lists; empty if no row has it."""
+    return POPULAR_LISTS if any(map(reaches_popularity_alone, rows)) else ""

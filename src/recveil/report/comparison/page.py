@@ -21,11 +21,16 @@ from recveil.report.comparison.charts import (
     styles_of,
     utilities_of,
 )
-from recveil.report.comparison.marks import format_share, format_share_ends
-from recveil.report.comparison.text import (
+from recveil.report.comparison.marks import (
     AXIS_NOTES,
-    FEW_RATINGS,
     KNOWLEDGE,
+    format_share,
+    format_share_ends,
+    legend_of_lists,
+    reaches_popularity_alone,
+)
+from recveil.report.comparison.text import (
+    FEW_RATINGS,
     PUBLIC_ITEMS,
     caveats_of,
     commands_of,
@@ -37,9 +42,7 @@ from recveil.report.comparison.text import (
     headline_of,
     join_rest,
     keeps_little,
-    legend_of_lists,
     publishes_most,
-    reaches_popularity_alone,
     takes_public_items,
     warnings_of,
 )

@@ -12,16 +12,18 @@ from recveil.evaluation.groups import read_divisions
 from recveil.ratings.ratings import in_likes
 from recveil.release.registry import undone_of, variant_of
 from recveil.report.comparison.marks import (
+    AXIS_NOTES,
+    KNOWLEDGE,
+    POPULAR_MARK,
     describe_revealing,
     format_share,
     format_share_ends,
+    legend_of_lists,
+    reaches_popularity_alone,
     reveals_members,
 )
 from recveil.report.comparison.text import (
-    AXIS_NOTES,
     FEW_RATINGS,
-    KNOWLEDGE,
-    POPULAR_MARK,
     PUBLIC_ITEMS,
     PUBLIC_ITEMS_MARK,
     caveats_of,
@@ -35,9 +37,7 @@ from recveil.report.comparison.text import (
     headline_of,
     join_rest,
     keeps_little,
-    legend_of_lists,
     publishes_most,
-    reaches_popularity_alone,
     takes_public_items,
     warnings_of,
 )

@@ -85,35 +85,6 @@ _NO_LISTS = (
     "Lists are not evaluated, as no labels count as liked (--liked): settings are chosen by labels "
     "alone."
 )
-# What the adversaries know of whom the strongest counts.
-KNOWLEDGE = (
-    "Adversaries know up to sixteen ratings of a target; where rows have few items, others know "
-    "all ratings, or the rows of other targets, too."
-)
-# How each risk is defined.
-AXIS_NOTES = {
-    "reidentification": "The share of the targets who are re-identified; among the s users of the "
-    "best equivalence class, the right one is picked with probability 1/s.",
-    "class": "The share of the targets whose equivalence class is re-identified, by the adversary "
-    "with the highest share. This adversary learns what the row of the class states. Large classes "
-    "are few and easier to identify: if all users are one class, every adversary identifies it. "
-    f"{KNOWLEDGE}",
-    "membership": "The share of members who are recognized (TPR) when 5% of the nonmembers are "
-    "mistaken for members (FPR). A random guess recognizes 5%, so no risk is lower. The strongest "
-    "of the adversaries counts who know 8, 16 or all ratings of a user. They use one release only; "
-    "an adversary who makes other releases for comparison usually recognizes more, which "
-    f"{SHADOWS_OF_ALL} measures.",
-    "attribute": "How much the row that best fits eight known ratings of a user adds to the AUC of "
-    "inferring a declared attribute from these, of the attribute to which it adds most.",
-    "shadows": "The share of the members of a release of one half of the users who are recognized "
-    "(TPR) when 5% of the other half are mistaken for members (FPR), by an adversary who learns "
-    "from many such releases of other halves how one user changes a release. A random guess "
-    "recognizes 5%. The stronger of the adversaries counts who know 8 or all ratings of a user.",
-    "links": "Who rated what: the share of the best row's other items that the target rated; or, "
-    "where rows have all items, the share of the pairs of a row and an item rated by one of its "
-    "users that a fit of all rows marks, with 95% precision. The higher of both; popularity alone "
-    "infers some of them, too.",
-}
 # Why a risk was not measured in any setting.
 _UNMEASURED = {
     "attribute": "No attribute inference was measured. That is no evidence of safety.",
@@ -171,33 +142,6 @@ PUBLIC_ITEMS = (
 def takes_public_items(row: Row) -> bool:
     """Return whether a setting keeps its items only if the list of rated items is public."""
     return variant_of(row.method).options.get("item_catalog") == "as-rated"
-
-
-# The mark after lists retained that popularity reaches, too, and its meaning.
-POPULAR_MARK = "†"
-POPULAR_LISTS = (
-    "†: lists that do not beat popular items by more than the 95% interval; these need no release."
-)
-
-
-def reaches_popularity_alone(row: Row) -> bool:
-    """Return whether a retained share of lists is one that popularity reaches, too.
-
-    >>> row = Row("sparse", 20, "k-anonymity", None, ndcg=0.3, popularity_ndcg=0.2,
-    ...           is_ndcg_reliable=True, ndcg_retained=1.0, lists_gain_retained_low=-0.1)
-    >>> reaches_popularity_alone(row)
-    True
-    >>> reaches_popularity_alone(row._replace(lists_gain_retained_low=0.1))
-    False
-    """
-    if row.problem or shares_of(row).lists is None or row.popularity_ndcg is None:
-        return False
-    return row.is_unbeaten("lists") or not row.is_clearly_above_baseline("lists")
-
-
-def legend_of_lists(rows: Iterable[Row]) -> str:
-    """Return the meaning of the mark of lists; empty if no row has it."""
-    return POPULAR_LISTS if any(map(reaches_popularity_alone, rows)) else ""
 
 
 def describe_unfinished(n: int) -> str:
@@ -921,11 +865,7 @@ def _describe_proof(row: Row, max_risk: float | None, axis: Axis) -> str:
 
 
 def _least_k(max_risk: float) -> int:
-    """Return the lowest k with 1 / k at most the risk.
-
-    >>> _least_k(0.1), _least_k(0.3)
-    (10, 4)
-    """
+    """Return the lowest k with 1 / k at most the risk."""
     k = max(2, int(1 / max_risk))
     return k if 1 / k <= max_risk else k + 1
 

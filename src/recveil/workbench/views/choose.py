@@ -15,7 +15,11 @@ from recveil.io.side_tables import check_attributes
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import utilities_of
-from recveil.report.comparison.text import FEW_RATINGS, PUBLIC_ITEMS, legend_of_lists
+from recveil.report.comparison.marks import legend_of_lists
+from recveil.report.comparison.text import (
+    FEW_RATINGS,
+    PUBLIC_ITEMS,
+)
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
 from recveil.workbench.project import Input, Job, Project, Result, Settings
