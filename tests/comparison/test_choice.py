@@ -1018,7 +1018,7 @@ def test_lists_that_popularity_reaches_are_marked():
     figures = {"ndcg": 0.19, "popularity_ndcg": 0.196, "is_ndcg_reliable": True}
     row = Row("sparse", 20, "k-anonymity", None, ndcg_retained=1.0, **figures)
     assert marks.reaches_popularity_alone(row)
-    assert marks.legend_of_lists([row]).startswith(sentences.POPULAR_MARK)
+    assert marks.legend_of_lists([row]).startswith(marks.POPULAR_MARK)
     better = row._replace(ndcg=0.3, lists_gain_retained=0.5, lists_gain_retained_low=0.2)
     assert not marks.reaches_popularity_alone(better)
     assert marks.legend_of_lists([better]) == ""
