@@ -3,11 +3,10 @@
 from recveil.methods._anonymize import (
     Anonymized,
     AnonymizeRequest,
-    DryRun,
     Released,
     anonymize,
-    dry_run,
 )
+from recveil.methods._dry_run import DryRun, dry_run
 from recveil.methods._forget import Erasure, ErasureRequest, Trace, forget
 from recveil.methods._sample import sample
 from recveil.methods.baselines.perturbation import (

@@ -32,6 +32,7 @@ from recveil.report.comparison.marks import (
     format_share_ends,
     reaches_popularity_alone,
 )
+from recveil.report.comparison.retained import format_lists, format_ratings
 from recveil.report.comparison.text import (
     caveats_of,
     describe_answer,
@@ -40,8 +41,6 @@ from recveil.report.comparison.text import (
     describe_setting,
     describe_unfinished,
     format_ends,
-    format_lists,
-    format_ratings,
     format_risk,
     headline_of,
     keeps_little,

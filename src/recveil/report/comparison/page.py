@@ -29,6 +29,7 @@ from recveil.report.comparison.marks import (
     legend_of_lists,
     reaches_popularity_alone,
 )
+from recveil.report.comparison.retained import describe_popularity
 from recveil.report.comparison.text import (
     FEW_RATINGS,
     PUBLIC_ITEMS,
@@ -37,7 +38,6 @@ from recveil.report.comparison.text import (
     describe_advice,
     describe_answer,
     describe_making,
-    describe_popularity,
     headline_choice,
     headline_of,
     join_rest,

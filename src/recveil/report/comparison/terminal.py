@@ -22,6 +22,7 @@ from recveil.report.comparison.marks import (
     reaches_popularity_alone,
     reveals_members,
 )
+from recveil.report.comparison.retained import describe_popularity
 from recveil.report.comparison.text import (
     FEW_RATINGS,
     PUBLIC_ITEMS,
@@ -30,7 +31,6 @@ from recveil.report.comparison.text import (
     commands_of,
     describe_answer,
     describe_making,
-    describe_popularity,
     format_ends,
     format_risk,
     headline_choice,
