@@ -110,11 +110,15 @@ def table(rows: list[Row]) -> str:
 
 
 def machine_kind() -> str:
-    """Return the processor's name and the number of cores."""
+    """Return the processor, with its family and model, and the number of cores."""
     cpu_info = Path("/proc/cpuinfo")
     lines = cpu_info.read_text("utf-8").splitlines() if cpu_info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{(names or [platform.machine()])[0]}, {os.cpu_count()} cores"
+    pairs = (line.partition(":")[::2] for line in lines)
+    # Of the first core, as all are alike; a virtual machine's name may be that of a family alone.
+    first = {name.strip(): value.strip() for name, value in reversed(list(pairs))}
+    name = first.get("model name", platform.machine())
+    numbers = "-".join(first[key] for key in ("cpu family", "model") if key in first)
+    return f"{name} {numbers}, {os.cpu_count()} cores"
 
 
 # Measuring ----------------------------------------------------------------------------------------
