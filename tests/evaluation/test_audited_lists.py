@@ -350,7 +350,9 @@ class TestRisks:
                 assert line["unmeasured"] == "no-attack"
                 assert "not measured" in line["sentence"]
                 assert "no evidence of safety" in line["sentence"]
-        assert risks["headline"].startswith(f"One of three risks was measured: {measured}")
+        is_shown = f"{measured.capitalize()} is shown; the other two risks were not measured"
+        is_unclear = f"One of three risks was measured: {measured}; not clearly above its control"
+        assert risks["headline"].startswith(is_shown if risks["highest"] else is_unclear)
         page = audited.to_html()
         for line in lines_of(audited.risks):
             assert html.escape(line.split(": ", 1)[1], quote=False) in html.unescape(page)
@@ -400,7 +402,7 @@ class TestRisks:
             assert found.risk is None
             document = found.to_dict()
             assert document["exposed"] is None
-            assert any("No risk of each user is given" in note for note in document["notes"])
+            assert any("No risk per user was measured" in note for note in document["notes"])
 
     def test_each_user_of_the_table_has_a_risk(self, ratings, tmp_path):
         found = audit_lists(ratings, recommender=remember, shadows=8)
@@ -595,7 +597,7 @@ class TestSimilarItems:
         )  # fmt: skip
         risks = risks_of_recommender("similar items", {}, found)
         assert risks.inference.strongest.name == "items newly rated"
-        assert "30% (20–40) of the items that an adversary infers" in lines_of(risks)[2]
+        assert "30% (20–40) of the items inferred by an adversary" in lines_of(risks)[2]
         other = risks_of_recommender("", {}, found._replace(precision=low, first=high))
         assert other.inference.strongest.name == "strongest guess of a new item"
         null = risks_of_recommender("", {}, found._replace(precision=low))

@@ -205,7 +205,7 @@ def test_other_releases_of_the_users_are_named(folder, made, tmp_path):
     for part in ("out", "out.private"):
         shutil.copytree(folder / part, tmp_path / part)
     report(tmp_path / "out", tmp_path / "r.html", audit=folder / "audit.json")
-    assert "Not alone" not in words_of((tmp_path / "r.html").read_text())
+    assert "Other releases in the same folder" not in words_of((tmp_path / "r.html").read_text())
 
 
 def test_it_can_be_repeated(folder, made, tmp_path):

@@ -118,7 +118,7 @@ def test_no_setting_is_recommended_below_a_list_of_popular_items(comparison):
     answer, page = below.to_dict()["answer"], below.to_html()
     assert (answer["row"], answer["reason"]) == (None, "below-baseline")
     assert re.search("“.*, k = .*”: nDCG 0.100 against 0.200", answer["headline"])
-    instead = "Publish a list of popular items instead, with noise (docs/explanation/other-tools.md"
+    instead = "Publish a list of popular items instead, with noise (differential privacy: docs/explanation/other-tools.md"
     assert instead in answer["rest"]
     assert instead in text_of(page)
     assert answer["headline"] in text_of(page)

@@ -137,7 +137,7 @@ def audit_lists(
 
     if risk is not None and recommender is None:
         raise typer.BadParameter(
-            "--risk FILE: only with --recommender: what was published once says too little about "
+            "--risk FILE: only with --recommender: one publication is too few to measure "
             "one user; leave it out, or name the recommender that made it"
         )
     audited = audit_lists(

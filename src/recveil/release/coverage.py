@@ -189,7 +189,7 @@ class PublishedCounts(NamedTuple):
 
 # What to publish in place of a release that is worth no more: not exact counts, which disclose
 # membership (AUC 1.00).
-NOISE = "with noise (docs/explanation/other-tools.md: a differentially private count)"
+NOISE = "with noise (differential privacy: docs/explanation/other-tools.md)"
 
 
 def reject_nearly_empty(

@@ -85,7 +85,7 @@ def _line_of(other: RiskLine) -> dict[str, Any]:
     value, reference = value_of(figure), reference_in(figure)
     return {
         "title": f"Linkability, {other.risk[:1].lower()}{other.risk[1:]}",
-        "question": "Whether they get these or their own lists, the publisher must find out.",
+        "question": "The publisher must find out which lists nonmembers get.",
         "sentence": f"{sentence[:1].upper()}{sentence[1:]}",
         "badge": "higher, if so" * other.figures[0].is_shown,
         "now": value,
@@ -120,7 +120,7 @@ def _remaining(audited: AuditedRecommender, audit: Mapping[str, Any]) -> Iterato
     if not audited.is_observed:
         yield (
             "No published list was attacked: the figures are of the same recommender, trained on "
-            "halves of the users. One of all users was not measured."
+            "half of the users, not on all of them."
         )
     yield from notes_without_tables(audited)
     yield "For a guarantee, train on a release with an epsilon."
@@ -137,12 +137,11 @@ def _affected(audited: AuditedRecommender, audit: Mapping[str, Any]) -> Iterator
     low, high = (round(end * n_table) for end in (share.low, share.high))
     yield (
         f"{describe_count(exposed['users'], 'user')} of the table were scored: {estimate(share)} "
-        f"are recognized in nearly every pair of shadows (AUC of at least {EXPOSED}); "
-        f"by chance, {estimate(control)} would be. That is {low:,} to {high:,} of all "
-        f"users of the table."
+        f"(by chance: {estimate(control)}) are recognized in nearly every pair of shadows (AUC of "
+        f"at least {EXPOSED}): {low:,} to {high:,} of all users of the table."
     )
     if describe_hypothetical(audited):
-        yield "This is of nonmembers who get their own lists; if they do not, more are recognized."
+        yield "This holds if nonmembers get their own lists; otherwise, more are recognized."
 
 
 def _command_of(audit: Mapping[str, Any]) -> str:

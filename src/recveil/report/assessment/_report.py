@@ -364,8 +364,8 @@ def _together(folder: Path, private: Mapping[str, Any], claim: Claim) -> Iterato
         found = others(find_earlier(users, folder), folder)
     except (ArrowException, OSError, RecveilError):
         yield (
-            f"The users in “{where.name}” cannot be read, so that other releases of them were not "
-            f"searched for."
+            f"The users in “{where.name}” cannot be read, so other releases of them were not "
+            f"searched."
         )
         return
     if not found:
@@ -379,8 +379,8 @@ def _together(folder: Path, private: Mapping[str, Any], claim: Claim) -> Iterato
         else describe_loss(history_of(found), claim)
     )
     yield (
-        f"Not alone: in the same folder, these are of the same users, or have users of the same "
-        f"ids: {', '.join(names)}. {loss.rstrip('.')}."
+        f"Other releases in the same folder have the same users, or users with the same ids: "
+        f"{', '.join(names)}. {loss.rstrip('.')}."
     )
 
 
@@ -581,6 +581,6 @@ def _affected(
     bins = (audit.get("risk") or {}).get("bins", [])
     if bins and bins[-1]["users"]:
         yield (
-            f"If only names were removed, {describe_count(bins[-1]['users'], 'user')} would be "
-            f"re-identified with a probability of at least 90% by who knows some ratings."
+            f"If only names were removed, an adversary with some ratings would re-identify "
+            f"{describe_count(bins[-1]['users'], 'user')} with at least 90% probability."
         )

@@ -23,7 +23,7 @@ _NONMEMBERS = "nonmembers: {}"
 _RANDOM_MEMBERS = "random members: {}"
 _PERMUTED = "permuted: {}"
 _NOT_INSIDE = "users who are not in the table: {} linked"
-_RISING = "most risen items, or another user’s new items: {}"
+_RISING = "items that rise most, or another user’s new ones: {}"
 # References that name a control alone, and no baseline
 _CONTROLS = (_RANDOM_MEMBERS, _PERMUTED, _NOT_INSIDE)
 # The finding of each figure, and its reference: see `reference_of`.
@@ -107,7 +107,7 @@ _PHRASES = {
         _RANDOM_MEMBERS,
     ),
     "items newly rated": (
-        "{rate} of the items that an adversary infers, who knows {what}, were newly rated",
+        "{rate} of the items inferred by an adversary who knows {what} were newly rated",
         _RISING,
     ),
     "strongest guess of a new item": (
@@ -214,9 +214,10 @@ def lines_of(risks: Risks) -> list[str]:
 def describe_highest(risks: Risks) -> str:
     """Return which risk is the highest, as the title of a page."""
     if (only := risks.only) is not None:
-        is_shown = risks.highest is not None
-        finding = "" if is_shown else f"; not clearly above its control, which is {NO_SAFETY}"
-        return f"One of three risks was measured: {only.risk}{finding}"
+        if risks.highest is not None:
+            return f"{only.risk.capitalize()} is shown; the other two risks were not measured"
+        finding = f"not clearly above its control, which is {NO_SAFETY}"
+        return f"One of three risks was measured: {only.risk}; {finding}"
     if risks.highest is None:
         none = "No risk was measured above its control, which is no evidence of safety"
         return none if risks.largest is None else f"{none}; the largest is {risks.largest.risk}"

@@ -348,9 +348,9 @@ def _warn_first(choice: Choice, row: Row) -> list[str]:
             return []
         other = f"“{equal.title}”"
         return [
-            f"Publish {other} or {title}: at equal utility, {other} discloses far less.",
-            f"Publish {other}, or {title}, which discloses far more.",
-            f"Publish {other} or {title}",
+            f"Publish {title}. {other} has far less of one disclosure: see below.",
+            f"Publish {title}; {other} has less of one disclosure.",
+            f"Publish {title}; see below.",
         ]
     amount, least = format_disclosure(row, name), next(iter(choice.least_disclosing), None)
     if equal is not None and (getattr(equal, name) is not None):
@@ -360,7 +360,7 @@ def _warn_first(choice: Choice, row: Row) -> list[str]:
     else:
         instead = "no compared setting has far less"
     start = f"{amount[0]} {amount[1]} in {title}"
-    most = ", which retains most" if choice.decided_by else ", the safest"
+    most = ", which retains most" if choice.decided_by else ", the answer"
     return [f"{start}{most}; {instead}.", f"{start}; {instead}.", f"{start}: see the alternatives."]
 
 

@@ -217,7 +217,7 @@ def _notes_of_attacks(audited: AuditedRecommender) -> Iterator[str]:
     if audited.is_observed:
         yield "If no shadow is like what was published, a low AUC is no evidence of safety."
         yield (
-            "No risk of each user is given: what was published once says too little about one "
+            "No risk per user was measured: one publication is too few to measure that of one "
             "user. To measure it, audit the recommender (--recommender)."
         )
     if audited.order:
