@@ -27,6 +27,7 @@ COMPILED = (
         "recveil.verification.not_covered",
         "recveil.verification.diversity",
         "recveil.verification.parquet_bytes",
+        "recveil.verification.rule_of_users",
     ),
     "recveil.release.exact_ratings",
 )

@@ -30,7 +30,7 @@ def test_the_headline_names_the_worst(found):
     assert worst.adversary.name in headline
     assert worst.among_attacked.rate == 1
     assert headline.startswith(f"Every sampled user with at least {worst.adversary.known} ratings")
-    assert f"{worst.skipped / worst.requested:.0%} of the users have too few" in headline
+    assert f"{worst.skipped / worst.requested:.0%} of the sampled users have too few" in headline
 
 
 def test_the_chart_has_one_denominator(found):

@@ -20,7 +20,7 @@ from recveil.report.audit.disclosure import (
     remarks_of,
     statements_of_content,
 )
-from recveil.report.comparison.text import format_share, format_share_ends
+from recveil.report.comparison.marks import format_share, format_share_ends
 from recveil.report.document import plain
 from recveil.runtime.number_format import estimate
 

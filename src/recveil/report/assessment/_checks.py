@@ -50,7 +50,8 @@ def check_risks(
         if [*figures] != sorted(figures, key=lambda each: (not each.is_shown, -each.excess)):
             raise ValueError(f"{name}: not the strongest first")
         bound = None if figures else line["bound"]
-        lines.append(RiskLine(name.replace("_", " "), figures, line["unmeasured"] or "", bound))
+        reason = "" if figures else line["unmeasured"] or ""
+        lines.append(RiskLine(name.replace("_", " "), figures, reason, bound))
         _check_bounds(lines[-1], claim)
     out, linked, learned = lines
     again = plain(Risks(document["where"], out, linked, learned, is_unary, is_nominal))
