@@ -11,6 +11,7 @@ import pytest
 
 from recveil.charts import width_of
 from recveil.comparison.rows import Row
+from recveil.release.coverage import NOISE
 from recveil.report.comparison.charts import draw_frontier, styles_of, utilities_of
 from recveil.report.comparison.terminal import show_comparison
 from recveil.report.comparison.text import commands_of
@@ -118,7 +119,7 @@ def test_no_setting_is_recommended_below_a_list_of_popular_items(comparison):
     answer, page = below.to_dict()["answer"], below.to_html()
     assert (answer["row"], answer["reason"]) == (None, "below-baseline")
     assert re.search("“.*, k = .*”: nDCG 0.100 against 0.200", answer["headline"])
-    instead = "Publish a list of popular items instead, with noise (differential privacy: docs/explanation/other-tools.md"
+    instead = f"Publish a list of popular items instead, {NOISE}"
     assert instead in answer["rest"]
     assert instead in text_of(page)
     assert answer["headline"] in text_of(page)

@@ -22,7 +22,7 @@ from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.item_features import ItemTable
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
-from recveil.methods.base import anonymize_hidden, check_seed, seed_or_random, with_private
+from recveil.methods.base import anonymize_hidden, check_k, check_seed, seed_or_random, with_private
 from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, others, without
 from recveil.methods.previous_release import PreviousRelease, read_previous
 from recveil.methods.published_items import read_published_items
@@ -52,7 +52,7 @@ from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Protection, Sides
 from recveil.release.synthetic_form import step_of_drawn
-from recveil.runtime.errors import WARNING, RecveilError, describe_count, listed, shortened
+from recveil.runtime.errors import WARNING, RecveilError, describe_count, listed, quoted, shortened
 from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described, reporter_of
 from recveil.runtime.safe_repr import brief
@@ -172,8 +172,13 @@ class AnonymizeRequest:
         >>> request.k, request.options, request.reading
         (5, {'fill': 'random'}, {'user': '1'})
         """
-        if output is not None:
-            require_path("a folder (k is given by name: k=5)", output=output)
+        if isinstance(output, int | float):
+            raise RecveilError(
+                f"output is {quoted(output)}; expected the path of a folder; name k: k=5",
+                code="argument.type",
+            )
+        if keywords.get("k") is not None:
+            check_k(keywords["k"])
         own = {each.name for each in fields(cls)} - {"options", "reading"}
         of_methods = {option.name for method in all_methods() for option in method.options}
         sorted_: dict[str, dict[str, Any]] = {"own": {}, "options": {}, "reading": {}}

@@ -204,7 +204,7 @@ def reject_nearly_empty(
     facts = [
         f"{most}{coverage.n_items_kept:,} of {coverage.n_items:,} items",
         f"{least}{coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
-        f"{FEWEST_RATINGS} ratings",
+        f"{FEWEST_RATINGS} ratings ({coverage.n_short_raw_users:,} in the table)",
     ]
     if coverage.has_short_rows:  # the reason first
         facts.reverse()

@@ -5,6 +5,7 @@ from typing import Any
 from recveil.auditing import Audit
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.document import facts, tables
+from recveil.report.audit.risks import lines_of
 from recveil.report.audit.text import describe_rate, verdict_of, warnings_of
 
 __all__ = ["chart", "facts", "summary", "tables", "to_html"]
@@ -29,4 +30,7 @@ def summary(audit: Audit) -> str:
     headline, *others = verdict_of(audit)
     attacked = [outcome for outcome in audit.attacks if outcome.attacked]
     rates = [in_likes(describe_rate(each), audit.ratings.is_unary) for each in attacked]
-    return "\n".join(dict.fromkeys([headline, *rates, *others, *warnings_of(audit)]))
+    if audit.published is not None:
+        headline = f"Before, with names removed: {headline}"
+    lines = [*lines_of(audit.risks), headline, *rates, *others, *warnings_of(audit)]
+    return "\n".join(dict.fromkeys(lines))
