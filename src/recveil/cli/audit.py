@@ -236,6 +236,8 @@ def _hand_out(
     if write_json(result.to_dict(), json) and not (is_stdout(html) or is_stdout(risk)):
         show_reading(result.reading, examples=result.published is None)
         show_audit(result)
+        if result.published is None:
+            echo("For lists or a model made from the table: recveil audit-lists.")
         if explain:
             if result.published is not None:
                 show_statements(result.published, result.ratings)
@@ -243,8 +245,6 @@ def _hand_out(
             explain_terms(terms_of(result))
         else:
             echo("--explain explains terms, adversaries and figures.")
-        if result.published is None:
-            echo("For lists or a model made from the table: recveil audit-lists.")
         for name, path in (("the page", html), (_RISK, risk)):
             if path is not None:
                 echo(f"Wrote {name} to {path}.")

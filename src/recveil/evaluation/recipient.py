@@ -253,12 +253,15 @@ def fit_all(
             if not isinstance(each, Ranker):
                 each.fit(table, inner)
 
+    # Steps of the rankers stand for those of the longer thread.
+    total = _effort(chosen, table, len(inner))
+    longer = total / (_effort(rankers, table, len(inner)) or 1.0)
     steps = track(
         rankers,
         "Learning",
-        weigh=lambda each: each.effort(table, len(inner)),
+        weigh=lambda each: longer * each.effort(table, len(inner)),
         share=_FITTING,
-        total=_effort(chosen, table, len(inner)),
+        total=total,
     )
     # Rankers share what they take apart, and the others nothing with them.
     with one_thread(), in_second_thread(fit_others):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from recveil.ratings import RatingScale
@@ -140,10 +139,10 @@ def _sample(
     return picked
 
 
-@compiled(parallel=True)
+@compiled()
 def _pick(odds, counts, orders, starts, picked):  # type: ignore[no-untyped-def]
     """Mark each user's items: systematic sampling with the expected number of items."""
-    for user in prange(len(odds)):
+    for user in range(len(odds)):
         low, high = -60.0, 60.0  # bisection of the offset
         for _ in range(30):
             middle, total = (low + high) / 2, 0.0

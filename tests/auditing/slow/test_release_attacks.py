@@ -150,6 +150,6 @@ def test_the_headline_is_that_of_the_strongest_adversary(many, tmp_path):
     assert "who knows all ratings of a target exactly, and the rows of other targets;" in headline
     assert headline.count("the guarantee is at most 20%") == 1
     best = plain["membership"]
-    assert f"Membership is inferred with AUC {best['auc']['rate']:.2f} (" in headline
+    assert f"membership is inferred with AUC {best['auc']['rate']:.2f} (" in headline
     assert f"who knows {best['known']} exact ratings of a user" in headline
     assert ("item counts" in headline) == bool(best["auxiliary_information"])

@@ -73,7 +73,7 @@ def test_the_page_of_an_audit_and_nothing_else(data):
 def test_everybodys_risk_and_nothing_else(data):
     done = recveil("audit", "small.csv", "--targets", 9, "--risk", "-")
     lines = done.stdout.decode().splitlines()
-    assert lines[0] == "user_id,found,adversary"
+    assert lines[0] == "user_id,found,adversary,found_low,found_high"
     assert len(lines) == 1 + SMALL.n_users
 
 

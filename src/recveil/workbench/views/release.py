@@ -240,7 +240,7 @@ def _list_continuable(project: Project) -> list[Job]:
         job
         for job in project.jobs()
         if (job.task, job.state) == ("release", "done")
-        and job.settings["options"]["method"] == SPARSE.name
+        and job.settings.get("options", {}).get("method") == SPARSE.name
     ]
 
 
