@@ -182,7 +182,7 @@ def test_nothing_can_be_left_out(result, name):
     optional = {"formulas", "items_below_k", "values_below_k", "values", "items", "trust"}
     optional |= {"workloads", "direct_weights", "trust_steps", "closeness", "padding"}
     optional |= {"neighbours", "distance", "centers", "assignment", "short_users", "cohort"}
-    optional |= {"answers", "max_ratings"}
+    optional |= {"answers", "answers.npz", "max_ratings"}
     if result[name]["format"] == "recveil-release-11":
         optional |= {"dates"}  # that of format 10 has some
     for path in objects(result[name]):

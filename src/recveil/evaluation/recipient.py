@@ -253,7 +253,7 @@ def fit_all(
             if not isinstance(each, Ranker):
                 each.fit(table, inner)
 
-    # Steps of the rankers stand for those of the longer thread.
+    # Steps of the rankers count as those of the longer thread.
     total = _effort(chosen, table, len(inner))
     longer = total / (_effort(rankers, table, len(inner)) or 1.0)
     steps = track(
