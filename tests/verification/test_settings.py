@@ -89,7 +89,7 @@ def _values() -> dict[str, object]:
     for method in all_methods():
         for setting in method.settings if method.card else ():
             number = next((NUMBERS[kind] for kind in NUMBERS if getattr(setting, kind)), None)
-            found.setdefault(setting.name, [*setting.allowed, number][0])
+            found.setdefault(setting.name, [*setting.allowed, *setting.within[:1], number][0])
     del found["method"]
     return {name: 0.1 if value is None else value for name, value in found.items()}
 

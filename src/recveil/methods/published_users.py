@@ -43,7 +43,7 @@ _NUMBER = re.compile(r"(?<!\d)\d{1,100}(?!\d)")
 # Numbers that are ids by a smaller chance are ids.
 _MOST_CHANCE = 1e-3
 _WORD = re.compile(r"[^\W_]+")
-# Values that often stand for a missing one; `none` and `other` are answers.
+# Spellings of a missing value; `none` and `other` are answers.
 _LIKE_MISSING = {"", "-", "?", "na", "n/a", "nan", "null", "unknown", "missing"}
 # Published values of a column, at least, as a share of the known ones.
 _LEAST_PUBLISHED = 0.5

@@ -20,6 +20,7 @@ class PublicSetting:
 
     name: str
     allowed: tuple[Any, ...] = ()
+    within: range = range(0)
     any_class: bool = False
     any_step: bool = False
     any_share: bool = False

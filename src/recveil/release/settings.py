@@ -173,6 +173,8 @@ def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) ->
             return value in setting.allowed
         name = value.removesuffix(CUSTOM_SUFFIX)
         return name in setting.allowed or bool(_CLASS_NAME.fullmatch(value))
+    if type(value) is int and value in setting.within:
+        return True
     # True equals 1 but is another value.
     return any(type(value) is type(one) and value == one for one in setting.allowed)
 

@@ -117,6 +117,26 @@ def canary():
     return look_for
 
 
+@pytest.fixture(scope="session")
+def check_query():
+    """Check that noise of sigma hides a user by whom two exact answers differ, to mu 1 / sigma."""
+    sigma, delta = 0.7, 0.05
+
+    def check(with_them: np.ndarray, without: np.ndarray, grid: float) -> None:
+        def score_with(noise: float) -> Callable[[int, bool], float]:
+            def score(seed: int, is_there: bool) -> float:
+                mechanism = Mechanism(NoiseSource.repeatable(seed), {"q": noise})
+                answer = mechanism.measure("q", "q", with_them if is_there else without, grid)
+                return float(np.vdot(answer, (with_them - without) * grid))
+
+            return score
+
+        assert 0.6 / sigma < look_for(score_with(sigma), delta).mu <= 1 / sigma
+        assert look_for(score_with(sigma / 2), delta).mu > 1 / sigma
+
+    return check
+
+
 class Heard(Mechanism):
     """A mechanism whose answers can be looked up."""
 

@@ -165,7 +165,7 @@ SYNTHETIC = Method(
         PublicSetting("item_catalog", ("given", "rated items", "selected")),
         PublicSetting(
             MAX_RATINGS,
-            tuple(range(2, MOST_ITEMS + 1)),
+            within=range(2, MOST_ITEMS + 1),
             when=lambda settings: MAX_RATINGS in settings,
             first_format=9,
         ),
@@ -174,10 +174,10 @@ SYNTHETIC = Method(
         PublicSetting(DATES.name, DATES.allowed, when=_has_dates, first_format=DATED_FORMAT),
         PublicSetting(DATE_RANGE, any_cohort=True, when=_has_dates, first_format=DATED_FORMAT),
         PublicSetting(
-            PLANNED_RELEASES, tuple(range(2, MOST_RELEASES + 1)), when=_has_plan, first_format=9
+            PLANNED_RELEASES, within=range(2, MOST_RELEASES + 1), when=_has_plan, first_format=9
         ),
         PublicSetting(
-            RELEASE_NUMBER, tuple(range(2, MOST_RELEASES + 1)), when=_has_plan, first_format=9
+            RELEASE_NUMBER, within=range(2, MOST_RELEASES + 1), when=_has_plan, first_format=9
         ),
         PublicSetting("answers", ("published",), when=_has_answers, first_format=9),
         PublicSetting("n_users", ("requested", "counted")),
