@@ -116,6 +116,10 @@ def test_auto_needs_twenty_users_to_choose(ratings, candidates):
     nobody = calibrate(ratings, candidates, replace(BLURRED, known=41), EVERYONE)
     assert nobody.chosen.eccentricity == 1.5
     assert nobody.chosen.false_accept.trials == 0
+    result = audit(ratings, adversaries=[replace(chosen, known=41)], curves=False)
+    assert result.to_dict()["decisions"] == [
+        "this adversary: no target has enough ratings to choose an eccentricity, which stays 1.5."
+    ]
 
 
 def test_auto_is_resolved_where_the_attack_runs(ratings, candidates):
@@ -244,6 +248,30 @@ def test_widths_stay_where_none_re_identify_more():
     assert tuned.before == tuned.after == wilson_interval(1, 1)
     assert "re-identify 100%" in describe_tuning(tuned)
     assert "--known" in describe_tuning(tuned)
+
+
+@pytest.mark.parametrize("days_apart", [2, 0])
+def test_tuning_finds_the_planted_width(days_apart):
+    """Users rated the same items, each on a day of their own, and only ratings are blurred.
+
+    At d0 = 30, a neighbour 2 days away loses 0.06 per item, and a rating 1 point away 0.49: the
+    ratings mislead. At d0 = 1 the neighbour loses 0.86. Without days, no width helps.
+    """
+    n_users, n_items = 120, 6
+    users, items = np.divmod(np.arange(n_users * n_items), n_items)
+    values = np.random.default_rng(5).integers(1, 6, users.size)
+    days = 10_000 + days_apart * users
+    planted = Ratings.from_columns(users, items, values, days)
+    knows = Adversary(known=4, rating_error=1, date_error=0)
+    found = tune_widths(planted, Candidates.from_ratings(planted), knows, np.arange(n_users))
+    assert found.before.rate < 0.9
+    if days_apart:
+        assert found.day_width <= 3
+        assert found.is_used
+        assert found.after == wilson_interval(60, 60)
+    else:
+        assert found.day_width == 30
+        assert found.after.rate < found.before.high
 
 
 @pytest.mark.parametrize("rise", [-0.1, 0, 0.1])

@@ -163,7 +163,8 @@ K_CORATING = Method(
             name="grouping",
             choices=CO_RATED_GROUPINGS,
             help="gecom (default: k-CoRating, Algorithms 1 and 2), supports, or one of the "
-            "others. pagecom: GeCom within each of --workloads parts of the users (Algorithm 3).",
+            "others. pagecom: GeCom within each of --workloads parts of the users (Algorithm 3; "
+            "not by Spark).",
         ),
         Option(
             name="workloads",

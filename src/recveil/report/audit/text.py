@@ -150,8 +150,15 @@ def describe_decisions(audit: Audit) -> list[str]:
     for each in audit.attacks:
         if (found := each.calibration) is not None:
             chosen, default = found.chosen, found.default
+            name = _quoted(each.adversary.name)
+            if not chosen.false_accept.trials:
+                sentences.append(
+                    f"{name}: no target has enough ratings to choose an eccentricity, which stays "
+                    f"{chosen.eccentricity:g}."
+                )
+                continue
             sentences.append(
-                f"{_quoted(each.adversary.name)}: the eccentricity of equal error rates on half of "
+                f"{name}: the eccentricity of equal error rates on half of "
                 f"the targets is {chosen.eccentricity:.3g}. On the other half it accepts a record "
                 f"for {estimate(chosen.false_accept)} of the users who are not in the table, and "
                 f"misses {estimate(chosen.false_reject)} of those in it; an eccentricity of "
