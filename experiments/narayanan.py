@@ -15,8 +15,10 @@ from recveil.ratings import Ratings
 
 # In MovieLens 1M so many users are looked for, drawn at random; in MovieLens 100K all 943.
 MOST_TARGETS = 1_000
-# MovieLens 100K, or MovieLens 1M as user,item,rating.
-FILES = ("u.data", "ratings.csv")
+# Those with dates: MovieLens 100K, or the Netflix Prize data; and MovieLens 1M as user,item,rating.
+NETFLIX = "combined_data_1.txt"
+DATED = ("u.data", NETFLIX)
+FILES = (*DATED, "ratings.csv")
 NETFLIX_USERS, NETFLIX_ITEMS = 480_189, 17_770
 MEASURES = (
     "'Matched' is the paper's measure: Scoreboard-RH's best guess leads by 1.5 standard "
@@ -27,8 +29,9 @@ MEASURES = (
 
 @cache
 def ratings_of(folder: Path) -> Ratings:
-    """Read MovieLens 100K, or MovieLens 1M as user,item,rating."""
-    return read_ratings(next(folder / file for file in FILES if (folder / file).is_file()))
+    """Read the data set in a folder (`FILES`)."""
+    file = next(file for file in FILES if (folder / file).is_file())
+    return read_ratings(folder if file == NETFLIX else folder / file)
 
 
 @cache

@@ -8,7 +8,7 @@ the user never rated. The text prints no number and no claim of its own.
 
 from pathlib import Path
 
-from narayanan import BOTH, IN_WORDS, MEASURES, chart, figures_of, point, ratings_of, row
+from narayanan import BOTH, DATED, IN_WORDS, MEASURES, chart, figures_of, point, ratings_of, row
 from page import Row, main
 
 TITLE = "Narayanan & Shmatikov, Fig. 10: more errors"
@@ -41,4 +41,4 @@ def run(folder: Path) -> list[Row]:
 
 
 if __name__ == "__main__":
-    main(run, __doc__)
+    main(run, __doc__, *DATED)

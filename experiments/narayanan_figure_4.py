@@ -10,6 +10,7 @@ from pathlib import Path
 
 from narayanan import (
     BOTH,
+    DATED,
     IN_WORDS,
     MEASURES,
     chart,
@@ -84,4 +85,4 @@ def tuned(folder: Path, adversary: Adversary) -> list[Row]:
 
 
 if __name__ == "__main__":
-    main(run, __doc__)
+    main(run, __doc__, *DATED)

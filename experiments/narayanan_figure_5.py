@@ -9,7 +9,7 @@ chosen on half of the users, as `audit --eccentricity auto` does, and judged on 
 
 from pathlib import Path
 
-from narayanan import IN_WORDS, chart, figures_of, point, ratings_of, row
+from narayanan import DATED, IN_WORDS, chart, figures_of, point, ratings_of, row
 from page import Row, main
 
 from recveil.attacks import Adversary, Candidates, choose_targets
@@ -65,4 +65,4 @@ def equal_errors(folder: Path) -> list[Row]:
 
 
 if __name__ == "__main__":
-    main(run, __doc__)
+    main(run, __doc__, *DATED)

@@ -10,7 +10,7 @@ fraction of one bit.
 from pathlib import Path
 
 import numpy as np
-from narayanan import IN_WORDS, bits_of_all_users, chart, figures_of, point, ratings_of, row
+from narayanan import DATED, IN_WORDS, bits_of_all_users, chart, figures_of, point, ratings_of, row
 from page import Row, main
 
 from recveil.attacks import Adversary, Candidates, ScoreboardRH, draw_knowledge
@@ -69,4 +69,4 @@ def bits_of_others(folder: Path, adversary: Adversary) -> float:
 
 
 if __name__ == "__main__":
-    main(run, __doc__)
+    main(run, __doc__, *DATED)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from narayanan import ratings_of
+from narayanan import DATED, ratings_of
 from numpy.typing import NDArray
 from page import Row, main
 
@@ -114,4 +114,4 @@ def run(folder: Path) -> list[Row]:
 
 
 if __name__ == "__main__":
-    main(run, __doc__)
+    main(run, __doc__, *DATED)

@@ -62,3 +62,25 @@ def test_without_data(name, argument, expected, ends):
     code, text = ends[name, argument]
     assert code == 2
     assert expected in text
+
+
+def test_narayanan_reads_the_folder_of_the_netflix_prize(tmp_path):
+    """A table is read alike as MovieLens 100K and as the Netflix Prize data."""
+    for name, file, text in (
+        ("movielens", "u.data", "7\t1\t3\t1125964800\n8\t1\t5\t1126051200\n7\t2\t4\t1126137600\n"),
+        ("netflix", "combined_data_1.txt", "1:\n7,3,2005-09-06\n8,5,2005-09-07\n"),
+        ("netflix", "combined_data_2.txt", "2:\n7,4,2005-09-08\n"),
+    ):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / file).write_text(text)
+    code = (
+        "import sys; from pathlib import Path; import narayanan\n"
+        "one, other = (narayanan.ratings_of(Path(each)) for each in sys.argv[1:])\n"
+        "print(one == other, one.n_ratings, one.days.tolist())"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    folders = [str(tmp_path / name) for name in ("movielens", "netflix")]
+    ran = subprocess.run(
+        [*command, *folders], cwd=FOLDER, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "True 3 [13032, 13034, 13033]\n"
