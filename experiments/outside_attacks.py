@@ -166,9 +166,9 @@ def of_cells() -> Iterable[Line]:
     """Yield who rated what, by the residuals of padded rows."""
     release, result = "padded, k = 5", ("residual", "intervals")
     yield Line(release, "cells really rated, 95 % right", share(*result, "recall_at_95"), 0.49)
-    yield Line(release, "the same by popularity", share("residual", "popularity_recall_at_95"))
+    yield Line(release, "rated cells by popularity", share("residual", "popularity_recall_at_95"))
     yield Line(release, "lone ratings inferred and exact", share(*result, "lone_exact"), 0.49)
-    yield Line(release, "the same by popularity", share("residual", "popularity_lone_exact"))
+    yield Line(release, "lone ratings by popularity", share("residual", "popularity_lone_exact"))
     yield Line(release, "lone ratings exact, cell known", share(*result, "lone_known"), 0.92)
 
 

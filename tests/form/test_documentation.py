@@ -412,6 +412,7 @@ def test_the_page_on_reproduction_counts_the_claims_of_papers_apart_from_others(
     assert f"Another {counts[True, 'yes']} rows" in page
     assert not counts[True, "no"]
     assert f"All {len(rows):,} measured rows" in page
+    assert len({(row["script"], row["data"], row["what"]) for row in rows}) == len(rows)
 
 
 # What the papers number, by kind.
