@@ -244,10 +244,27 @@ def test_trust_statements_between_no_users_of_the_table(frame, tmp_path):
 
 
 @pytest.mark.parametrize("fill", ["random", "funk-svd"])
-def test_other_fills(frame, tmp_path, fill):
+def test_other_fills(frame, ratings, tmp_path, fill):
+    """Cells and real ratings are those of the local engine; its factors learn in another order."""
     made = anonymize(frame, tmp_path / "out", fill=fill, **CO_RATED)
     assert made.verification.holds
     assert made.release.published.settings["fill"] == fill
+    KCoRater(6, seed=3, fill=fill).anonymize(ratings).write(tmp_path / "local")
+    here, there = (rows_by_user(tmp_path / name) for name in ("out", "local"))
+    cells = {user: row.keys() for user, row in here.items()}
+    assert cells == {user: row.keys() for user, row in there.items()}
+    fills = []
+    for at, user in enumerate(map(str, ratings.users.tolist())):
+        items, values = ratings.row(at)
+        rated = dict(zip(ratings.items[items].tolist(), values.tolist(), strict=True))
+        assert {item: here[user][item] for item in rated} == rated
+        added = sorted(cells[user] - rated.keys())
+        fills += [(here[user][item], there[user][item]) for item in added]
+    ours, theirs = np.array(fills).T
+    if fill == "random":
+        assert np.unique(ours, return_counts=True)[1].min() > 0.18 * ours.size
+    else:
+        assert np.corrcoef(ours, theirs)[0, 1] > 0.9
 
 
 def test_a_fill_that_is_learned_from_too_many_ratings(frame, tmp_path, monkeypatch):
