@@ -227,7 +227,8 @@ def calibrate(
         raise RecveilError(
             f"eccentricity (--eccentricity) is auto, but only {learning.inside.size} users of "
             f"adversary {adversary.name!r} could choose it; expected at least {_FEWEST}. Give "
-            f"more targets (--targets), if the table has them, or a number, such as 1.5",
+            f"more targets (--targets), if the table has them, another preset (--preset), or a "
+            f"number, such as 1.5",
             code="table.too-few-users",
         )
     chosen = equal_error_rate(learning.inside, learning.outside)
