@@ -21,6 +21,7 @@ from recveil.evaluation.rating_predictors import (
     most_carried,
     most_listed,
     multiply_columns,
+    multiply_rows,
     rows_to_list,
 )
 from recveil.evaluation.split import InnerSplit, TrainingTable, UserRows
@@ -36,8 +37,8 @@ MOST_MODELLED = 5_000
 _ROUNDING = 1e-9
 # Rows that are filled further than this are multiplied as dense ones, a tile at a time (32 MiB).
 _SPARSE, _TILE_CELLS = 0.1, 1 << 22
-# Of fewer items for each direction, all directions are taken.
-_FEW = 20
+# Of fewer items, all directions are taken, which serve every strength and every rank.
+_FEW = 1_000
 
 Numbers: TypeAlias = NDArray[np.float64]
 Form: TypeAlias = Callable[[UserRows, RatingScale], Numbers]
@@ -137,6 +138,47 @@ def spectrum_of(table: TrainingTable, form: Form) -> Spectrum:
     return result[form]
 
 
+@brief
+@dataclass(frozen=True, eq=False)
+class Summed(Modelled):
+    """The products of a table's columns, for tables with more rows than modelled items."""
+
+    products: Numbers
+
+    def longest(self, wanted: int) -> Spectrum:
+        """Return the longest directions alone, by Lanczos' method."""
+        from scipy.sparse.linalg import eigsh  # slow to load
+
+        start = np.random.default_rng(0).standard_normal(len(self.products))
+        squares, vectors = eigsh(self.products, wanted, v0=start, ncv=2 * wanted + 20)
+        squares, vectors = _descending(squares, vectors)
+        return Spectrum(self.modelled, self.n_items, self.scale, self.form, vectors, squares)
+
+
+_SUMMED_FOUND: WeakKeyDictionary[TrainingTable, dict[Form, Summed | None]] = WeakKeyDictionary()
+
+
+def _summed_of(table: TrainingTable, form: Form) -> Summed | None:
+    """Return the products of a table's columns, summed once; None of small or wide tables."""
+    result = _SUMMED_FOUND.setdefault(table, {})
+    if form not in result:
+        result[form] = _sum_up(table, form)
+    return result[form]
+
+
+def _sum_up(table: TrainingTable, form: Form) -> Summed | None:
+    modelled, chosen = _most_modelled(_rooted(table, form))
+    if not chosen.shape[0] >= chosen.shape[1] >= _FEW:
+        return None
+    return Summed(modelled, table.n_items, table.scale, form, _products(chosen))
+
+
+def _learn_all_strengths(table: TrainingTable, form: Form) -> "Summed | Spectrum":
+    """Return what EASE of any strength is computed from."""
+    # Inverting for each of six strengths takes less than all directions, and serves faster.
+    return _summed_of(table, form) or spectrum_of(table, form)
+
+
 def _take_apart(matrix: sparse.csr_array) -> tuple[Numbers, Numbers]:
     """Return a matrix's right singular vectors and squared singular values, by its smaller side."""
     n_rows, n = matrix.shape
@@ -158,20 +200,10 @@ def _descending(squares: Numbers, vectors: Numbers) -> tuple[Numbers, Numbers]:
     return squares[real][::-1].copy(), vectors[:, real][:, ::-1].copy()
 
 
-def _longest(products: Numbers, wanted: int) -> tuple[Numbers, Numbers]:
-    """Return the longest directions alone, and squared lengths, by Lanczos' method."""
-    from scipy.sparse.linalg import eigsh  # slow to load
-
-    start = np.random.default_rng(0).standard_normal(len(products))
-    squares, vectors = eigsh(products, wanted, v0=start, ncv=2 * wanted + 20)
-    squares, vectors = _descending(squares, vectors)
-    return vectors, squares
-
-
 def _products(matrix: sparse.csr_array) -> Numbers:
     n_rows, n = matrix.shape
     if matrix.nnz <= _SPARSE * n_rows * n:
-        return multiply_columns(matrix, n, [(matrix.data, matrix.data)])[0]
+        return multiply_columns(matrix, n, [(matrix.data, matrix.data)], symmetric=True)[0]
     result, step = np.zeros((n, n)), max(1, _TILE_CELLS // n)
     for start in range(0, n_rows, step):
         tile = matrix[start : start + step].toarray()
@@ -292,8 +324,8 @@ class Ease(Ranker):
         """Return about how many operations a fit takes after one of `EaseOnBoth`: few."""
         return Recommender.effort(self, table, n_inner)
 
-    def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
-        return spectrum_of(table, self._numbers)
+    def _learn(self, table: TrainingTable, _setting: Setting) -> Summed | Spectrum:
+        return _learn_all_strengths(table, self._numbers)
 
     def _learn_all(self, table: TrainingTable, _setting: Setting) -> "_FixedEase":
         return _fixed_ease(table, self._numbers, self._serving[0])
@@ -333,8 +365,10 @@ class EaseOnBoth(Ranker):
     serving_settings = Ease.serving_settings
     of_full = (500.0, 5.0)
 
-    def _learn(self, table: TrainingTable, _setting: Setting) -> tuple[Spectrum, Spectrum]:
-        return spectrum_of(table, liked), spectrum_of(table, valued)
+    def _learn(
+        self, table: TrainingTable, _setting: Setting
+    ) -> tuple[Summed | Spectrum, Summed | Spectrum]:
+        return _learn_all_strengths(table, liked), _learn_all_strengths(table, valued)
 
     def _learn_all(
         self, table: TrainingTable, _setting: Setting
@@ -358,11 +392,11 @@ class EaseOnBoth(Ranker):
         rows, relevant = rows_to_list(part)
         of_forms = _EASE_LISTS.setdefault(part.table, {})
         names = "liked", "values"
-        projected = [_Projected.of(spectrum, rows) for spectrum in learnt]
+        prepared = [_prepare(of_form, rows) for of_form in learnt]
         for serving in settings:
             scores = np.zeros(0)
             for name, each, strength in zip(
-                names, projected, (serving[0], serving[-1]), strict=True
+                names, prepared, (serving[0], serving[-1]), strict=True
             ):
                 served = each.serve(strength)
                 of_forms[name, strength] = ndcg(list_items(served, rows), relevant)
@@ -387,20 +421,19 @@ class PureSVD(Ranker):
     of_full = (10.0,)
 
     def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
-        return spectrum_of(table, valued)
+        summed = _summed_of(table, valued)
+        most = int(max(self.serving_settings)[0])
+        return spectrum_of(table, valued) if summed is None else summed.longest(most)
 
     def _learn_all(self, table: TrainingTable, _setting: Setting) -> Spectrum:
-        modelled, matrix = _most_modelled(_rooted(table, valued))
+        summed = _sum_up(table, valued)
         wanted = int(self._serving[0])
-        if matrix.shape[0] < matrix.shape[1] or matrix.shape[1] < _FEW * wanted:
-            return spectrum_of(table, valued)
-        longest = _longest(_products(matrix), wanted)
-        return Spectrum(modelled, table.n_items, table.scale, valued, *longest)
+        return spectrum_of(table, valued) if summed is None else summed.longest(wanted)
 
     def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
         longest = learnt.vectors[:, : int(setting[0])]
         own = learnt.of_users(user_rows)
-        return np.asarray(learnt.spread(_times(own, longest) @ longest.T), np.float64)
+        return np.asarray(learnt.spread(multiply_rows(own, longest) @ longest.T), np.float64)
 
 
 class ItemCosine(Ranker):
@@ -431,7 +464,7 @@ class ItemCosine(Ranker):
 
     def _learn(
         self, table: TrainingTable, _setting: Setting
-    ) -> tuple[Modelled, NDArray[np.int64], Numbers]:
+    ) -> tuple[Modelled, NDArray[np.int64], sparse.csr_array]:
         modelled, matrix = _most_modelled(_rooted(table, liked))
         items = Modelled(modelled, table.n_items, table.scale, liked)
         masses = np.bincount(matrix.indices, matrix.data**2, minlength=modelled.size)
@@ -444,21 +477,43 @@ class ItemCosine(Ranker):
         similar = np.round(_products(matrix) / lengths / lengths[:, None], _DIGITS)
         np.fill_diagonal(similar, 0)
         keep_highest(similar, self.kept)
-        return items, by_some, similar
+        return items, by_some, sparse.csr_array(similar)
 
     def _serve(self, learnt: Any, user_rows: UserRows, _setting: Setting) -> Numbers:
         items, by_some, similar = learnt
         own = items.of_users(user_rows)
         scores = np.zeros(own.shape)
-        scores[:, by_some] = _times(own[:, by_some], similar)
+        scores[:, by_some] = multiply_rows(own[:, by_some], similar)
         return np.asarray(items.spread(scores), np.float64)
 
 
-def serve_ease(learnt: "Spectrum | _FixedEase", user_rows: UserRows, strength: float) -> Numbers:
+def serve_ease(
+    learnt: "Spectrum | Summed | _FixedEase", user_rows: UserRows, strength: float
+) -> Numbers:
     """Score every item for each user by EASE with a strength; see `Ease`."""
     if isinstance(learnt, _FixedEase):
         return learnt.serve(user_rows)
-    return _Projected.of(learnt, user_rows).serve(strength)
+    return _prepare(learnt, user_rows).serve(strength)
+
+
+def _prepare(learnt: Spectrum | Summed, user_rows: UserRows) -> "_Projected | _Weighed":
+    """Return the rows that EASE of any strength is to score."""
+    if isinstance(learnt, Spectrum):
+        return _Projected.of(learnt, user_rows)
+    return _Weighed(learnt, learnt.of_users(user_rows))
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """Users' rows on the modelled items, whose weights follow from products and a strength."""
+
+    summed: Summed
+    rows: sparse.csr_array
+
+    def serve(self, strength: float) -> Numbers:
+        weights = _ease_weights(self.summed.products.copy(), strength)
+        return self.summed.spread(multiply_rows(self.rows, weights))
 
 
 @brief
@@ -474,7 +529,7 @@ class _Projected:
     @classmethod
     def of(cls, spectrum: Spectrum, user_rows: UserRows) -> Self:
         rows, vectors = spectrum.of_users(user_rows), spectrum.vectors
-        return cls(spectrum, rows, _times(rows, vectors), vectors**2)
+        return cls(spectrum, rows, multiply_rows(rows, vectors), vectors**2)
 
     def serve(self, strength: float) -> Numbers:
         squares = self.spectrum.squares
@@ -511,7 +566,7 @@ class _FixedEase:
     def _compute(self, user_rows: UserRows) -> Numbers:
         if isinstance(self._learnt, Spectrum):
             return _Projected.of(self._learnt, user_rows).serve(self._strength)
-        return self._items.spread(_times(self._items.of_users(user_rows), self._learnt))
+        return self._items.spread(multiply_rows(self._items.of_users(user_rows), self._learnt))
 
 
 def _ease_weights(products: Numbers, strength: float) -> Numbers:
@@ -542,13 +597,6 @@ def _fixed_ease(table: TrainingTable, form: Form, strength: float) -> _FixedEase
     if (form, strength) not in found:
         found[form, strength] = _FixedEase(table, form, strength)
     return found[form, strength]
-
-
-def _times(rows: sparse.csr_array, numbers: Numbers) -> Numbers:
-    """Multiply rows with a dense matrix: as dense ones, if they are filled far."""
-    if rows.nnz > _SPARSE * rows.shape[0] * rows.shape[1]:
-        return np.asarray(rows.toarray() @ numbers, np.float64)
-    return np.asarray(rows @ numbers, np.float64)
 
 
 def _spread_alike(scores: Numbers) -> Numbers:
