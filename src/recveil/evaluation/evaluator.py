@@ -5,6 +5,7 @@ Split, targets, knowledge and seeds are fixed once: two figures differ by the re
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import ceil
 from typing import TypedDict
 
 import numpy as np
@@ -65,9 +66,10 @@ _PREDICT, _LIST = "Predicting labels", "Making lists"
 # for a nominal label, to predict it, and to make lists.
 _OPERATION, _SCORE, _VALUE = 1.5e-4, 0.35, 1.0
 _PREDICTION, _LISTING = 10.0, 130.0
-# Users on whose held-out ratings recommenders are judged, at most. The 95% interval of an nDCG with
-# a standard deviation of 0.25 is then 0.01 wide.
-MOST_JUDGED = 10_000
+# Users on whose held-out ratings recommenders are judged, at most: as many as make the 95% interval
+# of an nDCG this wide, with the usual standard deviation of users' nDCG.
+WIDTH, _DEVIATION = 0.01, 0.25
+MOST_JUDGED = ceil((2 * 1.96 * _DEVIATION / WIDTH) ** 2)
 
 
 class _SplitEvaluator:

@@ -140,13 +140,12 @@ def spectrum_of(table: TrainingTable, form: Form) -> Spectrum:
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Summed(Modelled):
-    """The products of a table's columns, for tables with more rows than modelled items."""
-
+class _Summed(Modelled):
+    # The products of a table's columns
     products: Numbers
 
     def longest(self, wanted: int) -> Spectrum:
-        """Return the longest directions alone, by Lanczos' method."""
+        # The longest directions alone, by Lanczos' method
         from scipy.sparse.linalg import eigsh  # slow to load
 
         start = np.random.default_rng(0).standard_normal(len(self.products))
@@ -155,26 +154,25 @@ class Summed(Modelled):
         return Spectrum(self.modelled, self.n_items, self.scale, self.form, vectors, squares)
 
 
-_SUMMED_FOUND: WeakKeyDictionary[TrainingTable, dict[Form, Summed | None]] = WeakKeyDictionary()
+# The products of small or wide tables are not kept: None.
+_SUMMED_FOUND: WeakKeyDictionary[TrainingTable, dict[Form, _Summed | None]] = WeakKeyDictionary()
 
 
-def _summed_of(table: TrainingTable, form: Form) -> Summed | None:
-    """Return the products of a table's columns, summed once; None of small or wide tables."""
+def _summed_of(table: TrainingTable, form: Form) -> _Summed | None:
     result = _SUMMED_FOUND.setdefault(table, {})
     if form not in result:
         result[form] = _sum_up(table, form)
     return result[form]
 
 
-def _sum_up(table: TrainingTable, form: Form) -> Summed | None:
+def _sum_up(table: TrainingTable, form: Form) -> _Summed | None:
     modelled, chosen = _most_modelled(_rooted(table, form))
     if not chosen.shape[0] >= chosen.shape[1] >= _FEW:
         return None
-    return Summed(modelled, table.n_items, table.scale, form, _products(chosen))
+    return _Summed(modelled, table.n_items, table.scale, form, _products(chosen))
 
 
-def _learn_all_strengths(table: TrainingTable, form: Form) -> "Summed | Spectrum":
-    """Return what EASE of any strength is computed from."""
+def _learn_all_strengths(table: TrainingTable, form: Form) -> "_Summed | Spectrum":
     # Inverting for each of six strengths takes less than all directions, and serves faster.
     return _summed_of(table, form) or spectrum_of(table, form)
 
@@ -324,7 +322,7 @@ class Ease(Ranker):
         """Return about how many operations a fit takes after one of `EaseOnBoth`: few."""
         return Recommender.effort(self, table, n_inner)
 
-    def _learn(self, table: TrainingTable, _setting: Setting) -> Summed | Spectrum:
+    def _learn(self, table: TrainingTable, _setting: Setting) -> _Summed | Spectrum:
         return _learn_all_strengths(table, self._numbers)
 
     def _learn_all(self, table: TrainingTable, _setting: Setting) -> "_FixedEase":
@@ -367,7 +365,7 @@ class EaseOnBoth(Ranker):
 
     def _learn(
         self, table: TrainingTable, _setting: Setting
-    ) -> tuple[Summed | Spectrum, Summed | Spectrum]:
+    ) -> tuple[_Summed | Spectrum, _Summed | Spectrum]:
         return _learn_all_strengths(table, liked), _learn_all_strengths(table, valued)
 
     def _learn_all(
@@ -488,7 +486,7 @@ class ItemCosine(Ranker):
 
 
 def serve_ease(
-    learnt: "Spectrum | Summed | _FixedEase", user_rows: UserRows, strength: float
+    learnt: "Spectrum | _Summed | _FixedEase", user_rows: UserRows, strength: float
 ) -> Numbers:
     """Score every item for each user by EASE with a strength; see `Ease`."""
     if isinstance(learnt, _FixedEase):
@@ -496,8 +494,7 @@ def serve_ease(
     return _prepare(learnt, user_rows).serve(strength)
 
 
-def _prepare(learnt: Spectrum | Summed, user_rows: UserRows) -> "_Projected | _Weighed":
-    """Return the rows that EASE of any strength is to score."""
+def _prepare(learnt: Spectrum | _Summed, user_rows: UserRows) -> "_Projected | _Weighed":
     if isinstance(learnt, Spectrum):
         return _Projected.of(learnt, user_rows)
     return _Weighed(learnt, learnt.of_users(user_rows))
@@ -506,9 +503,8 @@ def _prepare(learnt: Spectrum | Summed, user_rows: UserRows) -> "_Projected | _W
 @brief
 @dataclass(frozen=True, eq=False)
 class _Weighed:
-    """Users' rows on the modelled items, whose weights follow from products and a strength."""
-
-    summed: Summed
+    # Users' rows, which EASE of any strength scores by an inverse of its own
+    summed: _Summed
     rows: sparse.csr_array
 
     def serve(self, strength: float) -> Numbers:

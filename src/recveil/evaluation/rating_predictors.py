@@ -514,10 +514,8 @@ def multiply_columns(
     *,
     symmetric: bool = False,
 ) -> list[NDArray[np.float64]]:
-    """Return ``leftᵀ right`` for pairs of values of the same cells, summed in SciPy's order.
-
-    Of a symmetric result only the upper half is summed; the items of a row must ascend.
-    """
+    """Return ``leftᵀ right`` for pairs of values of the same cells, summed in SciPy's order."""
+    # Of a symmetric result only the upper half is summed, for which items ascend in each row.
     n_rows = rows.indptr.size - 1
     indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
     order = np.argsort(indices, kind="stable")
@@ -538,9 +536,9 @@ def multiply_columns(
 _SIDE = 64
 
 
+# Copies what is above the diagonal below it.
 @compiled()
 def _mirror(square: NDArray[Any]) -> None:
-    """Copy what is above the diagonal below it."""
     n = len(square)
     for top in range(0, n, _SIDE):
         for left in range(top, n, _SIDE):

@@ -8,6 +8,7 @@ import numpy as np
 
 from recveil.attacks import Interval, ReleaseAttack
 from recveil.auditing.release_attacks import AttackedRelease
+from recveil.evaluation.evaluator import WIDTH
 from recveil.evaluation.next_items import NextItem, NextItems
 from recveil.evaluation.nominal import MOST_FREQUENT, NominalServed
 from recveil.evaluation.recipient import AVERAGES, POPULARITY, Served, Utility
@@ -58,8 +59,8 @@ _NOTES = {
     "suffice to make another such release.",
     "no-links": "All rows have the same items, so an item in a row gives no probability that a "
     "member rated it. The values of the rows reveal more of who rated what.",
-    "judged": "Recommenders are judged on {detail} users with held-out ratings, drawn at random; "
-    "the intervals state what this leaves open.",
+    "judged": "Recommenders are judged on {detail} users with held-out ratings, drawn at random: "
+    f"the 95% interval of an nDCG is about {WIDTH} wide.",
 }
 
 
