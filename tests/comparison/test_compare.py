@@ -6,11 +6,12 @@ import stat
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.comparison import Row, choose_methods, compare, list_settings, usual_methods
+from recveil.comparison import Row, _compare, choose_methods, compare, list_settings, usual_methods
 from recveil.comparison.cells import Ground, Setting, open_folder
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
@@ -18,7 +19,7 @@ from recveil.methods.registry import Maker, forget, has_k, make_variant, registe
 from recveil.ratings import Ratings
 from recveil.release.registry import all_variants, variant_of
 from recveil.release.specs.predictive import PREDICTIVE
-from recveil.report.comparison.text import headline_choice, headline_of
+from recveil.report.comparison.text import headline_choice, headline_of, warnings_of
 from shared.comparison_compare import (
     files,
     run,  # noqa: F401 (fixtures)
@@ -336,6 +337,29 @@ class TestResult:
             0.02,
             0.01,
         ]
+
+
+class TestLargeTables:
+    def test_some_users_are_compared_by_the_seed(self, run, invented, monkeypatch):
+        monkeypatch.setattr(_compare, "MOST_JUDGED", 40)
+        monkeypatch.setattr(_compare, "_MOST_PAIRS", 100)
+        note = f"compared on 40 of {invented.n_users:,} users"
+        first, again, other = (run(seed=seed) for seed in (0, 0, 1))
+        assert (first.ratings.n_users, first.ratings.n_items) == (40, invented.n_items)
+        assert [note in text for text in first.reading.notes].count(True) == 1
+        assert note in " ".join(warnings_of(first))
+        assert np.isin(first.ratings.users, invented.users).all()
+        assert (again.computed, other.computed) == (0, 5)
+        assert not np.array_equal(first.ratings.users, other.ratings.users)
+
+    @pytest.mark.parametrize(("most_users", "most_pairs"), [(40, 10**9), (10**6, 100)])
+    def test_others_are_compared_whole(self, run, invented, monkeypatch, most_users, most_pairs):
+        """Few pairs of a user and an item are quick; few users would give wide intervals."""
+        monkeypatch.setattr(_compare, "MOST_JUDGED", most_users)
+        monkeypatch.setattr(_compare, "_MOST_PAIRS", most_pairs)
+        found = run(methods=["raw"])
+        assert found.ratings.digest() == invented.digest()
+        assert not any("drawn at random" in text for text in found.reading.notes)
 
 
 class TestMethods:

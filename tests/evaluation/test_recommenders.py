@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from error_assertions import raises
 from recveil.evaluation import (
@@ -25,7 +26,12 @@ from recveil.evaluation import (
     rankers,
     rating_predictors,
 )
-from recveil.evaluation.rating_predictors import item_cosines, multiply_columns, regress
+from recveil.evaluation.rating_predictors import (
+    item_cosines,
+    multiply_columns,
+    multiply_rows,
+    regress,
+)
 from recveil.evaluation.split import enough_for_errors
 from recveil.ratings import Ratings, RatingScale
 
@@ -178,6 +184,19 @@ class TestItemNeighbours:
         (sums,) = multiply_columns(rows, invented.n_items, [(left, right)])
         matrices = [rows.matrix(invented.n_items, values) for values in (left, right)]
         assert np.array_equal(sums, (matrices[0].T @ matrices[1]).toarray())
+        (same,) = multiply_columns(rows, invented.n_items, [(left, left)], symmetric=True)
+        assert np.array_equal(same, (matrices[0].T @ matrices[0]).toarray())
+
+    def test_rows_are_multiplied_as_by_scipy(self, invented, monkeypatch):
+        """To the bit: with tiles of 128 columns, four cells at a time, and without zeros."""
+        monkeypatch.setattr(rating_predictors, "_SPARSE", 1.0)
+        rows, rng = UserRows.from_ratings(invented), np.random.default_rng(3)
+        matrix = rows.matrix(invented.n_items, rng.normal(size=rows.values.size))
+        numbers = rng.normal(size=(invented.n_items, 300))
+        assert np.array_equal(multiply_rows(matrix, numbers), matrix @ numbers)
+        numbers[rng.random(numbers.shape) < 0.9] = 0
+        few = sparse.csr_array(numbers)
+        assert np.array_equal(multiply_rows(matrix, few), matrix @ numbers)
 
     def test_tiles_change_nothing_that_matters(self, invented, monkeypatch):
         table = TrainingTable.from_ratings(invented)
@@ -274,17 +293,24 @@ class TestListMakers:
             expected = expected + scores / np.where(spread < 1e-12, np.inf, spread)
         assert np.allclose(got, expected, rtol=0, atol=1e-9)
 
-    def test_whole_tables_give_what_their_spectrum_gives(self, invented, monkeypatch):
-        """Inverted for one strength, or by the longest directions alone."""
-        monkeypatch.setattr(rankers, "_FEW", 1)
-        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
-        assert table.rows.n_users >= table.n_items
-        fitted = fit_all(table, [PureSVD(), Ease("liked"), Ease("values"), EaseOnBoth()])
-        for maker in fitted:
-            whole = maker._serve(maker._learn(table, ()), all_users, maker._serving)
-            assert np.allclose(maker.predict(all_users), whole, rtol=0, atol=1e-9), maker.name
-        longest = fitted[0]._learnt.vectors.shape[1]
-        assert longest == fitted[0].setting_[0]
+    def test_large_tables_give_what_their_spectrum_gives(self, invented, monkeypatch):
+        """Inverted for each strength, or by the longest directions alone."""
+        all_users, fitted = UserRows.from_ratings(invented), {}
+        for few in (1, 1_000):
+            monkeypatch.setattr(rankers, "_FEW", few)
+            table = TrainingTable.from_ratings(invented)
+            assert table.rows.n_users >= table.n_items
+            makers = [PureSVD(), Ease("liked"), Ease("values"), EaseOnBoth()]
+            fitted[few] = fit_all(table, makers)
+            if few == 1:
+                assert isinstance(makers[1]._learn(table, ()), rankers._Summed)
+        for large, small in zip(*fitted.values(), strict=True):
+            assert large.setting_ == small.setting_
+            assert np.array_equal(large.inner_lists_, small.inner_lists_, equal_nan=True)
+            scores = [maker.predict(all_users) for maker in (large, small)]
+            assert np.allclose(*scores, rtol=0, atol=1e-9), large.name
+        longest = fitted[1][0]._learnt.vectors.shape[1]
+        assert longest == fitted[1][0].setting_[0]
 
     def test_shared_scores_cannot_be_changed(self, invented):
         table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
