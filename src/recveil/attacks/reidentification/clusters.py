@@ -23,6 +23,7 @@ from recveil.attacks.knowledge import Knowledge
 from recveil.attacks.reidentification.scoreboard import records_of_target
 from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.ratings import RatingScale
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
 
@@ -322,12 +323,13 @@ def _compare(candidates: Candidates, clusters: Positions) -> tuple[Numbers, Numb
     """Return how many items any two clusters have in common, and with how many equal values."""
     n_levels, n_items = candidates.levels.size, candidates.n_items
     cells = candidates.items.astype(np.int64) * n_levels + candidates.codes
-    pairs = np.unique(np.stack([clusters[candidates.records], cells], axis=1), axis=0)
+    n_cells = n_items * n_levels
+    pairs = sorted_unique(clusters[candidates.records].astype(np.int64) * n_cells + cells)
+    of, cells = np.divmod(pairs, n_cells)
     compared = []
-    for columns, width in ((pairs[:, 1] // n_levels, n_items), (pairs[:, 1], None)):
-        shape = (int(clusters.max()) + 1, width or n_items * n_levels)
-        ones = np.ones(len(pairs), np.float64)
-        has = sparse.csr_array((ones, (pairs[:, 0], columns)), shape=shape)
+    for columns, width in ((cells // n_levels, n_items), (cells, n_cells)):
+        shape = (int(clusters.max()) + 1, width)
+        has = sparse.csr_array((np.ones(pairs.size), (of, columns)), shape=shape)
         counts = (has @ has.T).toarray()
         np.fill_diagonal(counts, 0)
         compared.append(counts)
