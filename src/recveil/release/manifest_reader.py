@@ -252,8 +252,12 @@ def _problems_of_attributes(manifest: dict[str, Any]) -> Iterator[str]:
     if "user_attributes" not in manifest:
         return
     about, settings = manifest["user_attributes"], manifest["settings"]
-    is_sparse = settings.get("method") == "sparse rows"
-    if not is_sparse or "previous" in manifest or hides_items(settings):
+    is_sparse, has_values = settings.get("method") == "sparse rows", "values" in about
+    is_noisy = settings.get("method") == "synthetic users" and settings.get("noise") == "gaussian"
+    if has_values and (not is_noisy or manifest["layout"] == "model"):
+        yield "user_attributes: only synthetic users from noisy sums have values of a public list"
+        return
+    if not has_values and (not is_sparse or "previous" in manifest or hides_items(settings)):
         yield "user_attributes: only sparse rows of named items, outside a series, have some"
     if about.get("l", 1) > manifest["k"]:
         yield "user_attributes: l is above k"

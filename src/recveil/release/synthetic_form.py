@@ -22,6 +22,7 @@ from recveil.release.method import (
     RELEASE_NUMBER,
     publishes_likes,
 )
+from recveil.release.user_table import ATTRIBUTE_FORMAT
 from recveil.runtime.errors import RecveilError
 
 if TYPE_CHECKING:
@@ -125,12 +126,25 @@ QUERY_OF_DATES = LedgerQuery(
 )
 
 
-def queries_of(number: int = NEWEST, *, likes: bool, dates: bool = False) -> list[LedgerQuery]:
+# The last query of releases with attributes of users, in addition as well.
+QUERY_OF_ATTRIBUTES = LedgerQuery(
+    "attributes",
+    "for each value of each attribute, its users, their number of ratings and mean rating, and the "
+    "directions of their choices and of their ratings",
+    0.1,
+    first_format=ATTRIBUTE_FORMAT,
+)
+
+
+def queries_of(
+    number: int = NEWEST, *, likes: bool, dates: bool = False, attributes: bool = False
+) -> list[LedgerQuery]:
     """Return the queries of releases of a format, or of new ones, in order."""
     queries = QUERIES_OF_LIKES if likes else QUERIES
     number = min(number, NEWEST)
     found = [query for query in queries if query.first_format <= number <= query.last_format]
-    return [*found, QUERY_OF_DATES] if dates else found
+    found += [QUERY_OF_DATES] if dates else []
+    return [*found, QUERY_OF_ATTRIBUTES] if attributes else found
 
 
 # The largest number of periods of dates.
@@ -140,6 +154,11 @@ MOST_PERIODS = 120
 def n_span_bins(n_periods: int) -> int:
     """Return the number of bins of users by span: 0 periods, 1, 2 to 3, 4 to 7, and so on."""
     return 1 + (n_periods - 1).bit_length()
+
+
+# Numbers of a user in the query of attributes: the constant, their number of ratings and mean
+# rating, and the directions of choices and of ratings.
+N_FEATURES = 3 + 2 * MOST_DIRECTIONS
 
 
 def values_of_dates(n_items: int, n_periods: int) -> int:
@@ -290,7 +309,8 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
         yield from _problems_of_directions(manifest["settings"])
     if ledger is not None:
         has_dates = period_of(manifest["settings"]) is not None
-        queries = queries_of(number, likes=likes, dates=has_dates)
+        has_attributes = "user_attributes" in manifest
+        queries = queries_of(number, likes=likes, dates=has_dates, attributes=has_attributes)
         yield from _problems_of_ledger(ledger, queries, manifest, scale)
         is_uncentred = any(query.what == _UNCENTRED for query in ledger.queries)
         cases = (False,) if is_uncentred else (False, True)
@@ -500,6 +520,7 @@ def _problems_of_ledger(
         "moments": side * (side + 1) // 2,
         "ratings by factor": 2 * MOST_DIRECTIONS,
         "dates": _values_of_dates(ledger, manifest["settings"], side),
+        "attributes": _values_of_attributes(manifest),
     }
     for query, form in zip(ledger.queries, queries, strict=True):
         yield from _problems_of_query(query, form, values[query.name])
@@ -518,6 +539,12 @@ def _problems_of_ledger(
     counted = manifest["counts"].get("items")
     if type(counted) is int and counted > n_items:
         yield f"claim: its ledger has {n_items:,} items, but {counted:,} are published"
+
+
+def _values_of_attributes(manifest: Mapping[str, Any]) -> int:
+    """Return the number of values of the query of attributes, whose values include "*"."""
+    about = manifest.get("user_attributes", {})
+    return N_FEATURES * sum(len(values) + 1 for values in about.get("values", ()))
 
 
 def _values_of_dates(ledger: Ledger, settings: Mapping[str, Any], side: int) -> int:

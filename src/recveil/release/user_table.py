@@ -18,6 +18,8 @@ MOST_NUMBERS = 30
 # The format of releases with attributes; others are written in earlier ones.
 ATTRIBUTE_FORMAT = 11
 LONGEST_CELL = 100
+# Public values of a column of synthetic users, at most.
+MOST_VALUES = 30
 # Share of users without a value from which a column is warned about.
 _MANY_HIDDEN = 0.2
 
@@ -30,23 +32,35 @@ class UserColumns(NamedTuple):
     sensitive: str = ""
     # Largest share of a sensitive value in a class is 1 / l
     l: int = 1  # noqa: E741
+    # Of synthetic users, the public values of each column, without `SUPPRESSED`
+    values: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def from_json(cls, content: Any) -> Self | None:
         """Read the member of release.json; None if there is none."""
         if not content:
             return None
-        return cls(tuple(content["columns"]), content.get("sensitive", ""), content.get("l", 1))
+        values = tuple(map(tuple, content.get("values", ())))
+        names = tuple(content["columns"])
+        return cls(names, content.get("sensitive", ""), content.get("l", 1), values)
 
     def to_json(self) -> dict[str, object]:
         """Return the member of release.json."""
         limit = {"sensitive": self.sensitive, "l": self.l} if self.sensitive else {}
-        return {"columns": list(self.names), **limit}
+        values = {"values": [*map(list, self.values)]} if self.values else {}
+        return {"columns": list(self.names), **limit, **values}
 
     @property
     def shared(self) -> tuple[str, ...]:
         """The columns that are equal within a class."""
+        if self.values:  # synthetic users have no classes
+            return ()
         return self.names[:-1] if self.sensitive else self.names
+
+    @property
+    def all_values(self) -> tuple[tuple[str, ...], ...]:
+        """The public values of each column of synthetic users, "*" the last."""
+        return tuple((*values, SUPPRESSED) for values in self.values)
 
     def _facts(self) -> dict[str, object]:
         return {"": ", ".join(self.names), **({"l": self.l} if self.sensitive else {})}
@@ -55,15 +69,35 @@ class UserColumns(NamedTuple):
 def problem_of_columns(content: Any) -> str:
     """Describe what is wrong with the member of release.json; "" if it is valid."""
     limit = ("sensitive", "l") if isinstance(content, dict) and "sensitive" in content else ()
+    if isinstance(content, dict) and "values" in content:
+        limit = ("values",)
     if not isinstance(content, dict) or tuple(content) != ("columns", *limit):
-        return "user_attributes has other keys than columns, sensitive and l"
+        return "user_attributes has other keys than columns, sensitive and l, or values"
     names = content["columns"]
     if not are_item_columns(names) or not all(map(is_attribute, names)):
         return "user_attributes has no names of columns of users"
+    if "values" in content:
+        return _problem_of_values(content["values"], len(names))
     is_whole = type(content.get("l", 2)) is int and content.get("l", 2) >= 2
     if limit and (content["sensitive"] != names[-1] or not is_whole):
         return "user_attributes: the sensitive column is not the last one, or l is below 2"
     return ""
+
+
+def _problem_of_values(lists: Any, n_columns: int) -> str:
+    if not (isinstance(lists, list) and len(lists) == n_columns and all(map(are_values, lists))):
+        return f"user_attributes has no 2 to {MOST_VALUES} different values of each column"
+    return ""
+
+
+def are_values(values: Any) -> bool:
+    """Return whether a column of synthetic users may have such a list of public values."""
+    return (
+        isinstance(values, list | tuple)
+        and 2 <= len(values) <= MOST_VALUES
+        and all(isinstance(text, str) and is_cell(text) and text != SUPPRESSED for text in values)
+        and len({*values}) == len(values)
+    )
 
 
 def is_attribute(name: str) -> bool:
@@ -93,6 +127,7 @@ class UserTable(NamedTuple):
             for name, texts in self.columns.items()
         }
         remedy = dict.fromkeys(self.about.shared, "coarser values, or fewer attributes,")
+        remedy |= dict.fromkeys(self.about.names if self.about.values else (), "other values")
         return [
             f'Attribute {name} is "{SUPPRESSED}" for {percent(share)} of the users, so that '
             f"comparisons of its groups may mislead; "

@@ -149,7 +149,7 @@ class DatedUsers(NamedTuple):
             noisy, np.cumsum([n_cells, n_periods, n_span_bins(n_periods)])
         )
         # All in the unit of the noise
-        lives = fit_lives(_sure(of_first, sigma), _sure(of_span, sigma))
+        lives = fit_lives(sure_shares(of_first, sigma), sure_shares(of_span, sigma))
         ages = np.maximum(ages, 0) + _USUAL_AGES * sigma
         odds = np.ones((n_periods, popularity.size))
         answer = items.reshape(dated.size, n_periods) / math.sqrt(ITEM_PART)
@@ -247,7 +247,7 @@ def ask_dates(
     return DatedUsers.of(noisy, sigma, public.firsts, places, popularity[choices.released])
 
 
-def _sure(noisy: Numbers, noise: float) -> Numbers:
+def sure_shares(noisy: Numbers, noise: float) -> Numbers:
     """Return counts without those that may be noise; the largest if all may be."""
     counts = np.where(noisy > _MIN_USERS * noise, noisy, 0.0)
     if not counts.any():

@@ -172,6 +172,11 @@ class ChoiceSums(NamedTuple):
     is_centred: bool = True
 
     @property
+    def choices(self) -> "ChoiceSums":
+        """Itself, as of `NoisySums`."""
+        return self
+
+    @property
     def share_chosen(self) -> float:
         """A user's mean share of choices on items with moments."""
         return float(np.clip(self.kinds[0], 0.01, 1.0))

@@ -22,6 +22,8 @@ from recveil.methods.base import (
     check_seed,
     measure_coverage,
 )
+from recveil.methods.published_users import DeclaredAttributes
+from recveil.methods.synthetic.attributes import AttributeModel, Coded, ask_attributes
 from recveil.methods.synthetic.earlier_sums import EarlierSums, require_users
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
@@ -99,10 +101,12 @@ from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.synthetic_form import (
     FEWEST_CHOSEN,
     FEWEST_SUMMED,
+    QUERY_OF_ATTRIBUTES,
     QUERY_OF_DATES,
     THRESHOLD_SHARE,
     step_of_drawn,
 )
+from recveil.release.user_table import UserColumns
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import ids_in_items
@@ -204,6 +208,10 @@ def failed_attempt_cost(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
         raise RecveilError(f"{error}; {cost}", code=error.code) from None
 
 
+# The answers, and what was fitted to them.
+_Fitted = tuple[NoisySums | ChoiceSums, UserModel | LikesModel, AttributeModel | None]
+
+
 class Synthesizer(BaseAnonymizer):
     """Sample synthetic users from noisy sums, with user-level differential privacy.
 
@@ -238,6 +246,9 @@ class Synthesizer(BaseAnonymizer):
     date_range : str, optional
         The public range of `dates`, such as "2025-01:2026-06"; other ratings count as those of its
         first or last period.
+    attributes : DeclaredAttributes, optional
+        Draw attributes of synthetic users, of public values, by one more noisy query; see
+        `recveil.methods.published_users`.
     cohort : str, optional
         Use only users whose first rating is in a period, such as "2026-01" or "2026-01:2026-03",
         with all their ratings. Each user is in one of several releases of disjoint periods, so that
@@ -287,6 +298,7 @@ class Synthesizer(BaseAnonymizer):
         scale: ScaleLike | None = None,
         dates: str | None = None,
         date_range: str | None = None,
+        attributes: DeclaredAttributes | UserColumns | None = None,
         cohort: str | None = None,
         releases: int | None = None,
         reuse: EarlierSums | str | PathLike[str] | None = None,
@@ -304,6 +316,7 @@ class Synthesizer(BaseAnonymizer):
         self.scale = scale
         self.dates = dates
         self.date_range = date_range
+        self.attributes = attributes
         self.cohort = cohort
         self.releases = releases
         self.reuse = reuse
@@ -349,7 +362,8 @@ class Synthesizer(BaseAnonymizer):
             if recording is not None:
                 warn_of_total(recording.total(self.planned()))
             learnt = self.learn(
-                likes_or_table, public, likes_or_table.items, ratings.n_users, recording
+                *(likes_or_table, public, likes_or_table.items, ratings.n_users, recording),
+                None if self.attributes is None else Coded.of(self.attributes, ratings.users),
             )
             private = Private(
                 *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
@@ -639,6 +653,7 @@ class Synthesizer(BaseAnonymizer):
         items: NDArray[Any],
         n_users: int,
         recording: Recording | None = None,
+        attributes: Coded | None = None,
     ) -> "Learnt":
         """Query the table and fit a user model to the answers.
 
@@ -653,18 +668,21 @@ class Synthesizer(BaseAnonymizer):
             Number of users; disclosed only with exact sums.
         recording : Recording, optional
             The entry of this run in the ledger.
+        attributes : Coded, optional
+            The attributes of the users of `ratings`, in their order.
         """
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
         # Sampling after the noise is postprocessing; its seed need not be secret.
         rng = np.random.default_rng(self.seed)
-        measured, model, claim, mechanism = self._ask(
-            ratings, public, items, source, rng, n_users, recording
+        measured, model, drawing, claim, mechanism = self._ask(
+            ratings, public, items, source, rng, n_users, recording, attributes
         )
         released, order = items[measured.released], np.arange(measured.released.size)
         if not public.is_catalogue:
             released, order = published_order(released)
             model = model.of_items(order)
-        learnt = Learnt(released, measured, model, claim, ratings.scale, rng)
+            drawing = None if drawing is None else drawing.of_items(order)
+        learnt = Learnt(released, measured, model, claim, ratings.scale, rng, attributes=drawing)
         if mechanism is None or not self.publish_answers:
             return learnt
         rows = measured.released[order]
@@ -679,13 +697,17 @@ class Synthesizer(BaseAnonymizer):
         rng: np.random.Generator,
         n_users: int,
         recording: Recording | None,
-    ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel, Claim, Mechanism | None]:
+        attributes: Coded | None,
+    ) -> tuple[*_Fitted, Claim, Mechanism | None]:
         shares = SHARES_OF_LIKES if ratings.scale.unary else SHARES
         if public.firsts is not None:
             shares = {**shares, QUERY_OF_DATES.name: QUERY_OF_DATES.share}
+        if attributes is not None:
+            shares = {**shares, QUERY_OF_ATTRIBUTES.name: QUERY_OF_ATTRIBUTES.share}
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
-            return *_fit(ratings, sums, public, sigmas, rng), Claim("aggregates", n_users), None
+            fitted = _fit(ratings, sums, public, sigmas, rng, attributes)
+            return *fitted, Claim("aggregates", n_users), None
         budget = self._budget()
         sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas, keeps_answers=self.publish_answers)
@@ -699,10 +721,10 @@ class Synthesizer(BaseAnonymizer):
             failed_attempt_cost(mechanism, budget),
             nullcontext() if recording is None else recording.run(self.planned(), spent),
         ):
-            measured, model = _fit(ratings, mechanism, public, sigmas, rng)
+            fitted = _fit(ratings, mechanism, public, sigmas, rng, attributes)
             if not public.is_catalogue:
-                reject_personal_ids(items[measured.released], can_hide=False)
-        return measured, model, self._claim(budget, mechanism.ledger(), ratings.scale), mechanism
+                reject_personal_ids(items[fitted[0].released], can_hide=False)
+        return *fitted, self._claim(budget, mechanism.ledger(), ratings.scale), mechanism
 
     def _claim(self, budget: Budget, ledger: Ledger, scale: RatingScale) -> Claim:
         """Return the claim of this release, and of those whose noisy sums it reuses."""
@@ -723,7 +745,7 @@ class Synthesizer(BaseAnonymizer):
 
     def published(self, learnt: "Learnt", drawn: SampledUsers | SampledBatches) -> Published:
         """Return the published synthetic users and their provenance."""
-        items, measured, model, claim, scale, rng, answers = learnt
+        items, measured, model, claim, scale, rng, answers, drawing = learnt
         n_users, grid = drawn.n_users, step_of_drawn(scale, whole=drawn.whole)
 
         def table() -> pa.Table:
@@ -763,7 +785,8 @@ class Synthesizer(BaseAnonymizer):
             prefix=fresh_prefix(np.empty(0), rng),
             blocks=drawn.blocks,
             default_layout="users",
-            model=None if self.dates is not None else table,
+            model=None if self.dates is not None or drawing is not None else table,
+            user_table=None if drawing is None else drawing.draw(drawn.blocks(), rng),
             expect=expect,
             answers=answers,
         )
@@ -803,6 +826,8 @@ class Learnt(NamedTuple):
     rng: np.random.Generator
     # What `answers.npz` has, if it is published
     answers: Mapping[str, NDArray[Any]] | None = None
+    # Draws the attributes of synthetic users, if they have some
+    attributes: AttributeModel | None = None
 
 
 def _answers(
@@ -832,19 +857,27 @@ def _fit(
     public: Public,
     sigmas: Mapping[str, float],
     rng: np.random.Generator,
-) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel]:
-    """Make all queries; the last one on ratings uses embeddings that were fitted to the others."""
+    attributes: Coded | None,
+) -> _Fitted:
+    """Make all queries; the last ones use embeddings that were fitted to the others."""
+    measured: NoisySums | ChoiceSums
+    model: UserModel | LikesModel
     if ratings.scale.unary:
-        choices = measure_likes(ratings, mechanism, public, sigmas)
-        dates = ask_dates(ratings, mechanism, choices, public, sigmas)
-        likes = learn_likes(choices, rng)
-        return choices, likes if dates is None else fit_dates(likes, dates, rng)
-    measured = measure(ratings, mechanism, public, sigmas)
-    model = learn_users(measured, ratings.scale, rng)
-    sigma = sigmas[QUERY]
-    model = follow_embeddings(ratings, mechanism, measured, model, sigma, rng)
-    dates = ask_dates(ratings, mechanism, measured.choices, public, sigmas)
-    return measured, model if dates is None else fit_dates(model, dates, rng)
+        measured = measure_likes(ratings, mechanism, public, sigmas)
+        dates = ask_dates(ratings, mechanism, measured, public, sigmas)
+        model = learn_likes(measured, rng)
+    else:
+        measured = measure(ratings, mechanism, public, sigmas)
+        fitted = learn_users(measured, ratings.scale, rng)
+        sigma = sigmas[QUERY]
+        model = follow_embeddings(ratings, mechanism, measured, fitted, sigma, rng)
+        dates = ask_dates(ratings, mechanism, measured.choices, public, sigmas)
+    dated = model if dates is None else fit_dates(model, dates, rng)
+    if attributes is None:
+        return measured, dated, None
+    sigma = sigmas[QUERY_OF_ATTRIBUTES.name]
+    drawing = ask_attributes(ratings, mechanism, attributes, measured, model, sigma, rng)
+    return measured, dated, drawing
 
 
 def reject_few(n_users: int) -> None:
