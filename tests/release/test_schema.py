@@ -85,6 +85,17 @@ RELEASES = {
         "ratings",
         EPSILON | {"dates": "quarter", "date_range": "1999:2003", "ledger": "none"},
     ),
+    "synthetic users with attributes": (
+        "ratings",
+        EPSILON
+        | {"attribute": ["gender=F,M", "plan=plan 0,plan 1,plan 2,plan 3"], "ledger": "none"},
+    ),
+    "likes with dates and attributes": (
+        "likes",
+        EPSILON
+        | {"attribute": "gender=F,M", "dates": "year", "date_range": "1999:2003"}
+        | {"ledger": "none"},
+    ),
     "exact sums": ("ratings", {"epsilon": "none", "item_catalog": "as-rated"}),
     "likes, k-coRating": ("likes", {"k": 3, "method": "k-corating"}),
     "likes, sparse": ("likes", {"k": 3, "method": "sparse"}),

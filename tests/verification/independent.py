@@ -141,6 +141,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
     yield from problems_of_answers(folder, items, result)
     if is_drawn:
         yield from problems_of_users(records, result)
+        yield from problems_of_drawn_attributes(folder, records, result)
     else:
         yield from problems_of_claim(folder, records, result)
         yield from problems_of_user_table(folder, records, result)
@@ -264,6 +265,23 @@ def problems_of_user_table(folder, records, result):
     for values in sensitive.values():
         if values and max(Counter(values).values()) * about.get("l", 1) > len(values):
             yield "a sensitive value is too frequent in a class"
+
+
+def problems_of_drawn_attributes(folder, records, result):
+    """Each synthetic user has a row, of listed values or the one of unknown ones."""
+    if "user_attributes" not in result:
+        return
+    names, lists = result["user_attributes"].values()
+    columns = dict.fromkeys(["user_id", *names], str)
+    if found := list(problems_of_text((folder / "users.csv").read_bytes(), columns)):
+        yield from found
+        return
+    rows = rows_of(folder / "users.csv")
+    if [row["user_id"] for row in rows] != [user for user, *_ in records]:
+        yield "attributes of others than the records, or in another order"
+    for name, values in zip(names, lists, strict=True):
+        if not {row[name] for row in rows} <= {*values, "*"}:
+            yield "a value that is not listed"
 
 
 def problems_of_records(records, result):

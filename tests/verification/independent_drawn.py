@@ -47,7 +47,7 @@ def problems_of_promise(result):
         return
     if result["k"] != 1 or result["claim"].get("unit") != "person":
         yield "the claim has another form"
-    if (result["format"].rpartition("-")[2] in ("8", "9", "10")) != (
+    if (result["format"].rpartition("-")[2] in ("8", "9", "10", "11")) != (
         "neighbours" in result["claim"]
     ):
         yield "the neighbouring relation is of another format"

@@ -56,6 +56,11 @@ QUERY_OF_DATES = (
     "for each popular item, users' ratings by period; users by first period and by span; shares of "
     "their ratings in the first, other and last periods",
 )
+QUERY_OF_ATTRIBUTES = (
+    "attributes",
+    "for each value of each attribute, its users, their number of ratings and mean rating, and the "
+    "directions of their choices and of their ratings",
+)
 # The same of likes, since the sixth.
 QUERIES_OF_LIKES = [
     ("people by activity", "how many people have how many likes", 6),
@@ -133,6 +138,7 @@ ASKED = {
         "the rest",
     ): QUERIES_OF_LIKES[2][:2],
     QUERY_OF_DATES: QUERY_OF_DATES,
+    QUERY_OF_ATTRIBUTES: QUERY_OF_ATTRIBUTES,
 }
 
 
@@ -399,7 +405,7 @@ def with_dates(expected, result):
         return expected
     given = result["settings"]
     if given.get("method") == "synthetic people":
-        has = result["format"] == FORMATS[9] and given.get("noise") == "gaussian"
+        has = result["format"] in FORMATS[9:] and given.get("noise") == "gaussian"
         names = [*expected] if has else []
         place = sum(name in ("method", *BEFORE_DATES) for name in names)
         dates = {"dates": one_of("year", "quarter", "month", "week"), "date_range": is_range}
@@ -607,7 +613,13 @@ def problems_of_kinds(result):
 
 
 def problems_of_attributes(about, result):
-    """Columns of users, of which the last may be sensitive, next to sparse rows of named items."""
+    """Columns of users, of which the last may be sensitive, next to sparse rows of named items.
+
+    Those of noisy synthetic users have public values instead.
+    """
+    if isinstance(about, dict) and "values" in about:
+        yield from problems_of_public_values(about, result)
+        return
     keys = (
         ["columns", "sensitive", "l"] if isinstance(about, dict) and len(about) > 1 else ["columns"]
     )
@@ -624,6 +636,31 @@ def problems_of_attributes(about, result):
     is_sparse = settings.get("method") == "sparse rows" and settings.get("items") is None
     if "user_attributes" in result and not is_sparse:
         yield "attributes of users of another method, or next to hidden items"
+
+
+def problems_of_public_values(about, result):
+    settings = result["settings"]
+    if (settings.get("method"), settings.get("noise")) != ("synthetic people", "gaussian"):
+        yield "values of people who are no noisy synthetic ones"
+    if list(about) != ["columns", "values"] or result["layout"] == "model":
+        yield "attributes of users have other keys, or are of a model"
+        return
+    names, lists = about["columns"], about["values"]
+    yield from problems_of_item_columns(names, {"settings": {}})
+    if not isinstance(lists, list) or len(lists) != len(names):
+        yield "not one list of values per column"
+        return
+    for values in lists:
+        if not (isinstance(values, list) and 1 <= len(values) <= 30):
+            yield "too few values, or too many"
+        elif not all(isinstance(value, str) and is_plain(value) for value in values):
+            yield "a value that no cell can have"
+        elif len({*values, "*"}) != len(values) + 1:
+            yield "a value twice, or the one of unknown ones"
+
+
+def is_plain(text):
+    return 0 < len(text) <= 100 and text == text.strip() and not re.search(f"[{UNSHOWN}]", text)
 
 
 def problems_of_item_columns(names, result):
@@ -773,5 +810,6 @@ def problems_of_queries(result):
         found = [(query["name"], query["what"]) for query in result["claim"]["ledger"]["queries"]]
         asked = QUERIES_OF_LIKES if "ratings" in result["settings"] else QUERIES
         asked = asked + [(*QUERY_OF_DATES, 3)] * ("dates" in result["settings"])
+        asked = asked + [(*QUERY_OF_ATTRIBUTES, 3)] * ("user_attributes" in result)
         if found != [(name, what) for name, what, since in asked if since <= number]:
             yield "other queries than were asked"

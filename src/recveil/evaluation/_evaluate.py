@@ -254,7 +254,8 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
             reject_likes(train, PREDICTED)
         begin(_MAKING)
         evaluator = request.evaluator(divided, manifest.scale, liked)
-        if anonymizer is not None and manifest.user_columns is not None:
+        about = manifest.user_columns
+        if anonymizer is not None and about is not None and not about.values:
             anonymizer = _with_attributes(request, manifest, train) or anonymizer
         evaluated = folder if anonymizer is None else anonymizer.anonymize(train)
         begin(THE_REST)

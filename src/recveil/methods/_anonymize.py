@@ -680,8 +680,9 @@ def _make(ready: Prepared, *, hide_items: bool) -> Release:
     if ready.protection is not None:
         settings = {**published.settings, **ready.protection.settings}
         published = replace(published, settings=settings)
-    if published.user_table is not None and "attributes" in ready.options:
-        ready.options["attributes"].check_published(published.user_table.columns)
+    table = published.user_table
+    if table is not None and not table.about.values and "attributes" in ready.options:
+        ready.options["attributes"].check_published(table.columns)
     return Release(published, replace(sides.private, protection=ready.protection))
 
 
@@ -726,7 +727,7 @@ def prepare(
             reading, request.protect_riskiest, request.risk, request.truncate_to, seed
         )
     item_table, reading = read_published_items(request.item_table, reading, every_user)
-    reading = add_attributes(request, reading, every_user, options)
+    reading = add_attributes(maker.method, request, reading, every_user, options)
     warn_of_reading(reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)

@@ -22,16 +22,19 @@ from recveil.release.manifest import Manifest
 from recveil.release.method import Method
 from recveil.release.records import Groups
 from recveil.release.specs.sparse import MIN_CLUSTER, SPARSE
+from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.user_table import (
     LONGEST_CELL,
     MOST_NUMBERS,
+    MOST_VALUES,
     SUPPRESSED,
     UserColumns,
     UserTable,
+    are_values,
     is_attribute,
     is_cell,
 )
-from recveil.runtime.errors import RecveilError, listed, quoted
+from recveil.runtime.errors import RecveilError, describe_count, listed, quoted
 from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import columns_with_users
@@ -211,10 +214,13 @@ class _Asked(Protocol):
     @property
     def layout(self) -> str: ...
     @property
+    def options(self) -> Mapping[str, Any]: ...
+    @property
     def reading(self) -> ReadingOptions: ...
 
 
 def add_attributes(
+    method: Method,
     request: _Asked,
     reading: Reading,
     every_user: NDArray[Any],
@@ -223,14 +229,19 @@ def add_attributes(
     """Add the attributes of users to publish, if any, to the options, and a note on them."""
     named = [column.name for column in reading.columns if column.role == "user"]
     is_named = request.reading.get("user") is not None
-    attributes, note = read_published_users(
-        *(request.users, request.attribute, request.sensitive_attribute, request.attribute_l),
-        *(reading.ratings, every_user, request.k or 0),
-        max(request.k or 0, options.get("cluster_size") or MIN_CLUSTER),
-        next((name for name in named if is_named and isinstance(name, str)), None),
-    )
-    if attributes is None:
+    user = next((name for name in named if is_named and isinstance(name, str)), None)
+    if request.users is None:
         return reading
+    attributes: DeclaredAttributes | None
+    if method is SYNTHETIC:
+        columns = public_columns(request.attribute or ())
+        attributes, note = _read_public(request.users, columns, reading.ratings, every_user, user)
+    else:
+        attributes, note = read_published_users(
+            *(request.users, request.attribute, request.sensitive_attribute, request.attribute_l),
+            *(reading.ratings, every_user, request.k or 0),
+            *(max(request.k or 0, options.get("cluster_size") or MIN_CLUSTER), user),
+        )
     options["attributes"] = attributes
     return replace(reading, notes=(*reading.notes, note))
 
@@ -240,10 +251,13 @@ def reject_attributes(method: Method, request: _Asked) -> None:
     given = (request.users, request.attribute, request.sensitive_attribute, request.attribute_l)
     if given == (None, None, None, None):
         return
+    if method is SYNTHETIC:
+        _check_public(request)
+        return
     if method is not SPARSE:
         raise RecveilError(
-            f"users (--users): only the method {SPARSE.name} publishes attributes, but the method "
-            f"is {method.name}; drop it, or give k (--k) instead",
+            f"users (--users): only the methods {SPARSE.name} and {SYNTHETIC.name} publish "
+            f"attributes, but the method is {method.name}; drop it, or name one of these",
             code="option.unsupported",
         )
     check_declared(*given, request.k)
@@ -253,6 +267,74 @@ def reject_attributes(method: Method, request: _Asked) -> None:
             f"users (--users): attributes cannot be published with {other}; drop one of the two",
             code="option.conflict",
         )
+
+
+def _check_public(request: _Asked) -> None:
+    """Raise a RecveilError for attributes that synthetic users cannot have."""
+    check_attributes(request.users, request.attribute)
+    public_columns(request.attribute or ())
+    others = {
+        "sensitive_attribute (--sensitive-attribute)": request.sensitive_attribute is not None,
+        "attribute_l (--attribute-l)": request.attribute_l is not None,
+        "epsilon (--epsilon) none": request.options.get("epsilon") in (None, "none"),
+        "layout (--layout) model": request.layout == "model",
+    }
+    if other := next((name for name, is_given in others.items() if is_given), None):
+        raise RecveilError(
+            f"users (--users): attributes of synthetic users are drawn from noisy sums, not with "
+            f"{other}; drop one of the two",
+            code="option.conflict",
+        )
+
+
+def public_columns(attribute: Sequence[str]) -> UserColumns:
+    """Parse attributes with their public values.
+
+    >>> public_columns(["gender=F,M", "age=under 35, 35 or more"]).values
+    (('F', 'M'), ('under 35', '35 or more'))
+    """
+    names, lists = list[str](), list[tuple[str, ...]]()
+    for text in attribute:
+        name, mark, rest = text.partition("=")
+        values = tuple(value.strip() for value in rest.split(","))
+        if not (mark and are_values(values)):
+            raise RecveilError(
+                f"attribute (--attribute) {quoted(text, 40)}: of synthetic users, expected a "
+                f"column with 1 to {MOST_VALUES} different public values, as values of the file "
+                f"may reveal a user; give it as gender=F,M",
+                code="option.value" if mark else "option.required",
+            )
+        names.append(_checked_name(name.strip(), None))
+        lists.append(values)
+    return UserColumns(tuple(names), values=tuple(lists))
+
+
+def _read_public(
+    users: str | PathLike[str],
+    about: UserColumns,
+    ratings: Ratings,
+    every_user: NDArray[np.object_],
+    user: str | None,
+) -> tuple[DeclaredAttributes, str]:
+    """Read attributes of public values, and a note on them."""
+    found, others = read_users(users, every_user, about.names, user)
+    columns = {name: [text or SUPPRESSED for text in texts] for name, texts in found.items()}
+    attributes = DeclaredAttributes(every_user, columns, about, 1).of(ratings.users)
+    counts = list[str]()
+    for name, values in zip(about.names, about.values, strict=True):
+        n_other = sum(text not in values for text in attributes.columns[name])
+        if n_other == ratings.n_users:
+            raise RecveilError(
+                f"{_named(name, None)}: no user of the ratings has one of the values "
+                f"{listed(values, 60)}; give those of the file",
+                code="attribute.values",
+            )
+        counts += [f"{name} of {describe_count(n_other, 'user')}"] if n_other else []
+    left = f" Not declared, and so left out: {listed(others, 80)}." if others else ""
+    other = f' Missing and undeclared values count as "{SUPPRESSED}": ' if counts else ""
+    names = ", ".join(about.names)
+    note = f"User attributes: {names} of synthetic users are published in users.csv."
+    return attributes, note + (f"{other}{', '.join(counts)}." if counts else "") + left
 
 
 def read_published_users(
@@ -324,14 +406,17 @@ def check_declared(
             f"attribute_l (--attribute-l) is {l!r}; expected a whole number from 2 to k",
             code="option.value",
         )
-    for name in names:
-        if not (is_item_column(name) and is_attribute(name)):
-            raise RecveilError(
-                f"{_named(name, sensitive)}: expected a name of 1 to 40 characters that begins "
-                f"with a letter or digit, without quotes, not that of ids or ratings; rename it",
-                code="column.type",
-            )
-    return names
+    return [_checked_name(name, sensitive) for name in names]
+
+
+def _checked_name(name: str, sensitive: str | None) -> str:
+    if not (is_item_column(name) and is_attribute(name)):
+        raise RecveilError(
+            f"{_named(name, sensitive)}: expected a name of 1 to 40 characters that begins "
+            f"with a letter or digit, without quotes, not that of ids or ratings; rename it",
+            code="column.type",
+        )
+    return name
 
 
 def _named(name: str, sensitive: str | None) -> str:

@@ -405,6 +405,8 @@ def same_again(
     anonymizer = _maker(manifest.method).again(manifest, seed)
     if attributes is not None and isinstance(anonymizer, SparseRows):
         anonymizer.attributes = attributes
+    if isinstance(anonymizer, Synthesizer):  # also of unknown ones, as the query has a price
+        anonymizer.attributes = attributes or manifest.user_columns
     return anonymizer
 
 

@@ -129,6 +129,18 @@ def _of_users(manifest: Manifest) -> str:
         f"text {', '.join(names)}."
     ]
     parts[0] += f"\n`{SUPPRESSED}` stands for a value that is unknown or not published."
+    if about.values:
+        lists = (", ".join(f"`{shown_word(text)}`" for text in each) for each in about.values)
+        listed = "; ".join(f"{name}: {each}" for name, each in zip(names, lists, strict=True))
+        parts[0] = parts[0].replace("unknown or not published", "missing or not listed")
+        parts.append(
+            f"The publisher states that these lists of values are public: {listed}. The query "
+            f"`attributes` measured\nhow many users have each value, and their number of ratings, "
+            f"mean rating and taste. Synthetic users got values by\ntheir own ratings: groups "
+            f"differ as those of real users do, less what noise hides. Values of several columns "
+            f"are\nindependent given the ratings. What groups prefer beyond the model's factors "
+            f"is not kept."
+        )
     if about.shared:
         parts.append(
             f"At least {manifest.claim.k} users share each record and "

@@ -68,9 +68,9 @@ class UserColumns(NamedTuple):
 
 def problem_of_columns(content: Any) -> str:
     """Describe what is wrong with the member of release.json; "" if it is valid."""
-    limit = ("sensitive", "l") if isinstance(content, dict) and "sensitive" in content else ()
-    if isinstance(content, dict) and "values" in content:
-        limit = ("values",)
+    given = content if isinstance(content, dict) else {}
+    limit: tuple[str, ...] = ("sensitive", "l") if "sensitive" in given else ()
+    limit = ("values",) if "values" in given else limit
     if not isinstance(content, dict) or tuple(content) != ("columns", *limit):
         return "user_attributes has other keys than columns, sensitive and l, or values"
     names = content["columns"]
@@ -86,7 +86,7 @@ def problem_of_columns(content: Any) -> str:
 
 def _problem_of_values(lists: Any, n_columns: int) -> str:
     if not (isinstance(lists, list) and len(lists) == n_columns and all(map(are_values, lists))):
-        return f"user_attributes has no 2 to {MOST_VALUES} different values of each column"
+        return f"user_attributes has no 1 to {MOST_VALUES} different values of each column"
     return ""
 
 
@@ -94,7 +94,7 @@ def are_values(values: Any) -> bool:
     """Return whether a column of synthetic users may have such a list of public values."""
     return (
         isinstance(values, list | tuple)
-        and 2 <= len(values) <= MOST_VALUES
+        and 1 <= len(values) <= MOST_VALUES
         and all(isinstance(text, str) and is_cell(text) and text != SUPPRESSED for text in values)
         and len({*values}) == len(values)
     )
@@ -127,7 +127,7 @@ class UserTable(NamedTuple):
             for name, texts in self.columns.items()
         }
         remedy = dict.fromkeys(self.about.shared, "coarser values, or fewer attributes,")
-        remedy |= dict.fromkeys(self.about.names if self.about.values else (), "other values")
+        remedy |= dict.fromkeys(self.about.names if self.about.values else (), "all values")
         return [
             f'Attribute {name} is "{SUPPRESSED}" for {percent(share)} of the users, so that '
             f"comparisons of its groups may mislead; "

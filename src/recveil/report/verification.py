@@ -130,6 +130,14 @@ def _user_table(n_formulas: int) -> str:
     return stated + _formula_cells(n_formulas)
 
 
+def _synthetic_attributes(n_formulas: int) -> str:
+    stated = (
+        "Only the publisher states that the attributes in users.csv were sampled from noisy sums, "
+        "and that the values that release.json lists are public."
+    )
+    return stated + _formula_cells(n_formulas)
+
+
 def _formula_cells(n: int) -> str:
     if not n:
         return ""
@@ -223,6 +231,7 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     "user-ids": _user_ids,
     "item-table": _item_table,
     "user-table": _user_table,
+    "synthetic-attributes": _synthetic_attributes,
     "croissant": _croissant,
     # The same of a plain file or a table.
     "ids-and-names": "What the ids of users and items and the names of columns reveal is not "

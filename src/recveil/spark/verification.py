@@ -517,6 +517,12 @@ def check_by_executors(
     """Check a release, and whether it contains private values."""
     names, readers = PublishedNames([], [], []), _Executors(spark)
     manifest, _ = read_manifest(folder / MANIFEST)
+    if manifest.user_columns is not None:
+        raise RecveilError(
+            f"{folder.name}: has attributes of users, which Spark does not check yet; leave engine "
+            f"(--engine) out",
+            code="release.unsupported",
+        )
     if manifest.contains_users:
         result = check_shared(folder, readers, k)
         if private is None or not readers.all_read:
@@ -541,12 +547,6 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             raise RecveilError(
                 f"{folder}: no {name}; fetch or write the release again", code="release.damaged"
             )
-    if manifest.user_columns is not None:
-        raise RecveilError(
-            f"{folder.name}: has attributes of users, which Spark does not check yet; leave engine "
-            f"(--engine) out",
-            code="release.unsupported",
-        )
     checksums = readers.checksums(folder, manifest)
     violations = Violations()
     violations += (Violation(MANIFEST, None, None, problem) for problem in problems)

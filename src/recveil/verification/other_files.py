@@ -266,17 +266,9 @@ def check_user_table(
     about, problems = manifest.user_columns, list[Violation]()
     if about is None:
         return CheckedUsers([], [])
-    try:
-        pieces = [*csv_pieces(folder / USER_TABLE, manifest.user_table_columns, problems)]
-    except (pa.ArrowException, OSError, UnicodeDecodeError, RecveilError):
-        problem = "cannot be read as the table of users that release.json states"
-        return CheckedUsers([*problems, Violation.of_file(USER_TABLE, problem)], [], 0)
-    ids, *columns = (
-        (pa.concat_tables(pieces) if pieces else pa.table({"": []})).to_pydict().values()
-    )
-    if ids != [user_id for _, user_id, _ in records]:
-        problem = "its users are not the records of the release, each once, in their order"
-        return CheckedUsers([*problems, Violation.of_file(USER_TABLE, problem)], [], 0)
+    columns = _read_attributes(folder, manifest, [user_id for _, user_id, _ in records], problems)
+    if columns is None:
+        return CheckedUsers(problems, [], 0)
     texts = [text for column in columns for text in column]
     if not all(map(is_cell, texts)):
         problem = (
@@ -284,7 +276,7 @@ def check_user_table(
             f'values are "{SUPPRESSED}"'
         )
         problems.append(Violation.of_file(USER_TABLE, problem))
-    rows = [*zip(*columns[: len(about.shared)], strict=True)] or [()] * len(ids)
+    rows = [*zip(*columns[: len(about.shared)], strict=True)] or [()] * len(records)
     keys = [(digest, *row) for (digest, _, _), row in zip(records, rows, strict=True)]
     users = Counter[tuple[Any, ...]]()
     for key, size in zip(keys, sizes, strict=True):
@@ -305,6 +297,50 @@ def check_user_table(
     return CheckedUsers(
         problems, [Limit("user-table", (sum(map(is_formula, texts)),))], smallest, published
     )
+
+
+def _read_attributes(
+    folder: Path, manifest: Manifest, ids: list[str], problems: list[Violation]
+) -> list[list[str]] | None:
+    """Return the columns after the ids; None, with a problem, unless all of it is in order."""
+    try:
+        pieces = [*csv_pieces(folder / USER_TABLE, manifest.user_table_columns, problems)]
+    except (pa.ArrowException, OSError, UnicodeDecodeError, RecveilError):
+        problem = "cannot be read as the table of users that release.json states"
+        problems.append(Violation.of_file(USER_TABLE, problem))
+        return None
+    found, *columns = (
+        (pa.concat_tables(pieces) if pieces else pa.table({"": []})).to_pydict().values()
+    )
+    if found != ids:
+        problem = "its users are not the records of the release, each once, in their order"
+        problems.append(Violation.of_file(USER_TABLE, problem))
+        return None
+    return columns
+
+
+def check_synthetic_attributes(
+    folder: Path, manifest: Manifest, prefix: str, n_users: int
+) -> CheckedUsers:
+    """Require one row per synthetic user, and of each column only values of its public list."""
+    about, problems = manifest.user_columns, list[Violation]()
+    if about is None or not about.values:  # without them reported with release.json
+        return CheckedUsers([], [])
+    ids = pseudonyms(prefix, n_users, 0, n_users)
+    columns = _read_attributes(folder, manifest, ids, problems)
+    if columns is None:
+        return CheckedUsers(problems, [])
+    for name, texts, values in zip(about.names, columns, about.all_values, strict=True):
+        if not {*texts} <= {*values}:
+            problem = f"column {name} has a value that release.json does not list"
+            problems.append(Violation.of_file(USER_TABLE, problem))
+    n_formulas = sum(map(is_formula, (text for column in columns for text in column)))
+    published = {
+        name: sum(text != SUPPRESSED for text in column)
+        for name, column in zip(about.names, columns, strict=True)
+    }
+    limit = Limit("synthetic-attributes", (n_formulas,))
+    return CheckedUsers(problems, [limit], n_published=published)
 
 
 def _undiverse(

@@ -21,6 +21,7 @@ from recveil.verification.ids_in_items import line_breaks_in_items
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     check_item_table,
+    check_synthetic_attributes,
     foreign_files,
     n_short_users,
     wrong_card,
@@ -36,8 +37,9 @@ from recveil.verification.rule_of_users import wrong_shares
 
 # Larger values may make sums of a model's numbers overflow.
 _LARGEST = 1e12
-# The counts of the files by name, the compared columns, the items' ids, and records by length.
-_Found = tuple[dict[str, int], tuple[str, ...], list[Any], Counter[int]]
+# The counts of the files by name, the compared columns, the items' ids, records by length, and the
+# prefix of pseudonyms.
+_Found = tuple[dict[str, int], tuple[str, ...], list[Any], Counter[int], str]
 
 
 class Readers(Protocol):
@@ -85,9 +87,10 @@ def check_synthetic(
     try:
         if elsewhere is None:
             paths = [folder / each for each in files]
-            counts, compared, items, lengths = read(paths, manifest, violations)
+            counts, compared, items, lengths, prefix = read(paths, manifest, violations)
         else:
             counts, items, lengths = elsewhere.drawn(folder, manifest, violations)
+            prefix = ""  # Spark checks no attributes
             compared = tuple(manifest.columns.names)
     except MemoryLimitError:  # no property of the file
         raise
@@ -105,6 +108,8 @@ def check_synthetic(
     violations += line_breaks_in_items(items, name)
     of_table, table_limits = check_item_table(folder, manifest, items)
     violations += of_table
+    of_users = check_synthetic_attributes(folder, manifest, prefix, counts.get("users", 0))
+    violations += of_users.problems
     answers, of_answers = check_answers(folder, manifest, items)
     violations += of_answers
     if answers is not None and not violations and manifest.layout != "model":
@@ -118,8 +123,11 @@ def check_synthetic(
         users=counts.get("users", 0),
         records=counts.get("users", 0),
         compared=compared,
-        not_covered=[*result.not_covered, *limits_of_items(items), *table_limits],
+        not_covered=[
+            *(*result.not_covered, *limits_of_items(items), *table_limits, *of_users.limits)
+        ],
         violations=violations.to_list(),
+        attributes=of_users.n_published,
     )
 
 
@@ -185,7 +193,7 @@ def _read_users(paths: list[Path], manifest: Manifest, violations: Violations) -
         "values": file.n_values,
         "items": len(file.items),
     }
-    return counts, tuple(file.schema.names), file.items, file.lengths
+    return counts, tuple(file.schema.names), file.items, file.lengths, file.pseudonyms.prefix
 
 
 def _wrong_lengths(
@@ -250,7 +258,7 @@ def _read_model(paths: list[Path], manifest: Manifest, violations: list[Violatio
         )
     violations += (Violation.of_file(path.name, problem) for problem in _odd_rows(table))
     items = table.column(0).to_pylist()
-    return {"items": table.num_rows}, tuple(table.column_names), items, Counter()
+    return {"items": table.num_rows}, tuple(table.column_names), items, Counter(), ""
 
 
 def _odd_rows(table: pa.Table) -> Iterator[str]:

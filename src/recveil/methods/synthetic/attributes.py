@@ -26,7 +26,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.method import MOST_DIRECTIONS
 from recveil.release.records import Records
 from recveil.release.synthetic_form import N_FEATURES, QUERY_OF_ATTRIBUTES
-from recveil.release.user_table import SUPPRESSED, UserColumns, UserTable
+from recveil.release.user_table import UserColumns, UserTable
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
 

@@ -106,7 +106,7 @@ from recveil.release.synthetic_form import (
     THRESHOLD_SHARE,
     step_of_drawn,
 )
-from recveil.release.user_table import UserColumns
+from recveil.release.user_table import UserColumns, problem_of_columns
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import ids_in_items
@@ -422,6 +422,7 @@ class Synthesizer(BaseAnonymizer):
             )
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta
+        _check_attributes(self.attributes, is_exact=self.epsilon is None)
         check_synthetic_options(
             {
                 "epsilon": epsilon,
@@ -878,6 +879,26 @@ def _fit(
     sigma = sigmas[QUERY_OF_ATTRIBUTES.name]
     drawing = ask_attributes(ratings, mechanism, attributes, measured, model, sigma, rng)
     return measured, dated, drawing
+
+
+def _check_attributes(
+    attributes: DeclaredAttributes | UserColumns | None, *, is_exact: bool
+) -> None:
+    if attributes is None:
+        return
+    about = attributes if isinstance(attributes, UserColumns) else attributes.about
+    if is_exact:
+        raise RecveilError(
+            "attributes: epsilon is none, and exact sums by attribute would reveal users; give an "
+            "epsilon such as 3, or drop attributes",
+            code="option.conflict",
+        )
+    if not about.values or problem_of_columns(about.to_json()):
+        raise RecveilError(
+            "attributes: expected columns of users, each with its public values, since those of "
+            "the table may reveal a user; parse them with published_users.public_columns",
+            code="option.required",
+        )
 
 
 def reject_few(n_users: int) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,6 @@ from recveil.runtime.threads import one_thread
 
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
-_Model = TypeVar("_Model", "UserModel", "LikesModel")
 
 # Smallest part of the variance.
 _LEAST_PART = 0.02
@@ -212,7 +211,9 @@ def pick_items(
     return odds, picked
 
 
-def fit_dates(model: _Model, dates: DatedUsers, rng: np.random.Generator) -> _Model:
+def fit_dates(
+    model: "UserModel | LikesModel", dates: DatedUsers, rng: np.random.Generator
+) -> "UserModel | LikesModel":
     """Date a model's users, whose items have their popularity in each period."""
     n = min(max(1, _CELLS // max(1, len(model.offsets))), _DATED_USERS)
     (block,) = model.draw(n, rng)

@@ -254,7 +254,7 @@ def _attributes_of(
             f"users, and {name} has {'some' if about else 'none'}; drop it",
             code="option.unsupported",
         )
-    if about is not None and ratings is not None and users is None:
+    if about is not None and not about.values and ratings is not None and users is None:
         raise RecveilError(
             f"users (--users): {name} publishes attributes of users, which adversaries know; give "
             f"the file that it was made with",

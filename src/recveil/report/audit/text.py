@@ -597,7 +597,12 @@ def warnings_of_release(release: AttackedRelease) -> list[str]:
         why = _why_not_repeated(manifest)
     if why:
         warnings.append(f"Membership inference was not measured, because {why}.")
-    if manifest.user_columns is not None:
+    if manifest.user_columns is not None and manifest.user_columns.values:
+        warnings.append(
+            "Membership inference did not compare the attributes of synthetic users, and may be "
+            "more accurate with them; the bound of the guarantee covers them."
+        )
+    elif manifest.user_columns is not None:
         warnings.append(
             "Membership inference did not compare published attributes of users, and may be more "
             "accurate with them."
@@ -614,7 +619,8 @@ def dangers_of(audit: Audit) -> list[str]:
     release = audit.published
     if release is None:
         return dangers
-    if release.manifest.user_columns is not None and not release.knows_attributes:
+    about = release.manifest.user_columns
+    if about is not None and not about.values and not release.knows_attributes:
         dangers.append(warnings_of_release(release)[-1])
     return dangers + ([] if release.linkage is None else warnings_of_linkage(release.linkage))
 
