@@ -480,6 +480,7 @@ class TestTampering:
             {"columns": ["gender", "age_group", "plan"], "l": 2, "sensitive": "plan"},
             {"columns": ["gender", "age_group", "plan"], "sensitive": "plan", "l": 2, "note": ""},
             {"columns": ["gender", "user_id", "plan"], "sensitive": "plan", "l": 2},
+            {"columns": ["gender", "age_group", "plan"], "values": [["F", "M"]] * 3},
         ],
     )
     def test_both_checkers_find_changed_statements(self, copied, about):

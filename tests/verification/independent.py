@@ -125,7 +125,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
         yield from problems_of_model(rows, result)
         yield from problems_of_formulas({row["item_id"] for row in rows}, result)
         yield from problems_of_item_table(folder, {row["item_id"] for row in rows}, result)
-        yield from problems_of_answers(folder, {row["item_id"] for row in rows}, result)
+        yield from problems_of_answers(folder, {row["item_id"] for row in rows}, written)
         return
     if found := list(problems_of_columns(folder / name, columns_of(result))):
         yield from found
@@ -138,7 +138,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
     items = {item for _, items, *_ in records for item in items}
     yield from problems_of_formulas(items, result)
     yield from problems_of_item_table(folder, items, result)
-    yield from problems_of_answers(folder, items, result)
+    yield from problems_of_answers(folder, items, written)
     if is_drawn:
         yield from problems_of_users(records, result)
         yield from problems_of_drawn_attributes(folder, records, result)
@@ -201,7 +201,7 @@ def problems_of_formulas(items, result):
 
 
 def problems_of_answers(folder, items, result):
-    """Say what the published answers cannot be, by the ledger and the items."""
+    """Say what the published answers cannot be, by the ledger and the items, in today's names."""
     if "answers" not in result["settings"]:
         return
     with np.load(folder / "answers.npz", allow_pickle=False) as file:

@@ -136,7 +136,7 @@ def anonymize(
             metavar="FILE",
             rich_help_panel="Output",
             help="A file of users and their attributes (user_id,gender,age, say): those that you "
-            "name are published as users.csv. For --method sparse.",
+            "name are published as users.csv. For --method sparse, or --epsilon.",
         ),
     ] = None,
     attribute: Annotated[
@@ -145,7 +145,8 @@ def anonymize(
             metavar="COLUMN",
             rich_help_panel="Output",
             help="With --users: an attribute to publish, equal for all users of a class; repeat "
-            "it for others. Rare combinations lose their last attributes.",
+            "it for others. Rare combinations lose their last attributes. With --epsilon, also "
+            "its public values, as in gender=F,M, for one more noisy query.",
         ),
     ] = None,
     sensitive_attribute: Annotated[

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 
+import independent
 import numpy as np
 import pytest
 
@@ -61,6 +62,7 @@ def test_a_release_with_its_answers_holds(made, kind):
     assert manifest["settings"]["answers"] == "published"
     assert "answers.npz" in manifest["files"]
     assert verify(made / kind).violations == []
+    assert list(independent.problems(made / kind)) == []
     assert verify(made / kind, private=made / f"{kind}.private").holds
     card = (made / kind / "README.md").read_text()
     assert "an AUC of 0.86 instead of 0.74" in card
