@@ -270,7 +270,6 @@ def reject_attributes(method: Method, request: _Asked) -> None:
 
 
 def _check_public(request: _Asked) -> None:
-    """Raise a RecveilError for attributes that synthetic users cannot have."""
     check_attributes(request.users, request.attribute)
     public_columns(request.attribute or ())
     others = {
@@ -279,20 +278,16 @@ def _check_public(request: _Asked) -> None:
         "epsilon (--epsilon) none": request.options.get("epsilon") in (None, "none"),
         "layout (--layout) model": request.layout == "model",
     }
-    if other := next((name for name, is_given in others.items() if is_given), None):
+    if other := next((name for name, is_set in others.items() if is_set), None):
         raise RecveilError(
-            f"users (--users): attributes of synthetic users are drawn from noisy sums, not with "
+            f"users (--users): attributes of synthetic users are sampled from noisy sums, not with "
             f"{other}; drop one of the two",
             code="option.conflict",
         )
 
 
 def public_columns(attribute: Sequence[str]) -> UserColumns:
-    """Parse attributes with their public values.
-
-    >>> public_columns(["gender=F,M", "age=under 35, 35 or more"]).values
-    (('F', 'M'), ('under 35', '35 or more'))
-    """
+    """Parse attributes with their public values, such as ``gender=F,M``."""
     names, lists = list[str](), list[tuple[str, ...]]()
     for text in attribute:
         name, mark, rest = text.partition("=")
@@ -316,7 +311,6 @@ def _read_public(
     every_user: NDArray[np.object_],
     user: str | None,
 ) -> tuple[DeclaredAttributes, str]:
-    """Read attributes of public values, and a note on them."""
     found, others = read_users(users, every_user, about.names, user)
     columns = {name: [text or SUPPRESSED for text in texts] for name, texts in found.items()}
     attributes = DeclaredAttributes(every_user, columns, about, 1).of(ratings.users)

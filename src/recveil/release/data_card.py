@@ -136,10 +136,10 @@ def _of_users(manifest: Manifest) -> str:
         parts.append(
             f"The publisher states that these lists of values are public: {listed}. The query "
             f"`attributes` measured\nhow many users have each value, and their number of ratings, "
-            f"mean rating and taste. Synthetic users got values by\ntheir own ratings: groups "
-            f"differ as those of real users do, less what noise hides. Values of several columns "
-            f"are\nindependent given the ratings. What groups prefer beyond the model's factors "
-            f"is not kept."
+            f"mean rating and preferences. Synthetic users got values by\ntheir own ratings, so "
+            f"groups differ in these, less what noise hides. Values of several columns are "
+            f"independent\ngiven the ratings, and what groups prefer beyond the model's factors is "
+            f"not kept: do not conclude from small\ndifferences."
         )
     if about.shared:
         parts.append(

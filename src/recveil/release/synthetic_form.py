@@ -542,7 +542,7 @@ def _problems_of_ledger(
 
 
 def _values_of_attributes(manifest: Mapping[str, Any]) -> int:
-    """Return the number of values of the query of attributes, whose values include "*"."""
+    # A value more of each column: "*"
     about = manifest.get("user_attributes", {})
     return N_FEATURES * sum(len(values) + 1 for values in about.get("values", ()))
 

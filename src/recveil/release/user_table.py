@@ -68,10 +68,10 @@ class UserColumns(NamedTuple):
 
 def problem_of_columns(content: Any) -> str:
     """Describe what is wrong with the member of release.json; "" if it is valid."""
-    given = content if isinstance(content, dict) else {}
-    limit: tuple[str, ...] = ("sensitive", "l") if "sensitive" in given else ()
-    limit = ("values",) if "values" in given else limit
-    if not isinstance(content, dict) or tuple(content) != ("columns", *limit):
+    keys = tuple(content) if isinstance(content, dict) else ()
+    limit: tuple[str, ...] = ("sensitive", "l") if "sensitive" in keys else ()
+    limit = ("values",) if "values" in keys else limit
+    if keys != ("columns", *limit):
         return "user_attributes has other keys than columns, sensitive and l, or values"
     names = content["columns"]
     if not are_item_columns(names) or not all(map(is_attribute, names)):

@@ -302,7 +302,7 @@ def check_user_table(
 def _read_attributes(
     folder: Path, manifest: Manifest, ids: list[str], problems: list[Violation]
 ) -> list[list[str]] | None:
-    """Return the columns after the ids; None, with a problem, unless all of it is in order."""
+    # None, with a problem, unless all of it is in order
     try:
         pieces = [*csv_pieces(folder / USER_TABLE, manifest.user_table_columns, problems)]
     except (pa.ArrowException, OSError, UnicodeDecodeError, RecveilError):

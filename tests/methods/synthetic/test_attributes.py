@@ -26,7 +26,7 @@ from recveil.methods.synthetic.attributes import (
     RATING_PART,
     AttributeModel,
     Coded,
-    TasteMap,
+    PreferenceMap,
     ask_attributes,
     attribute_sums,
 )
@@ -51,7 +51,7 @@ RELEASED = np.array([1, 0, 4, 2])
 DIRECTIONS = np.array([[1.0, 0], [-1, 0], [0, 2], [0, 0]])
 MEANS = np.array([0.0, 0.5, 0.0, -0.5])
 MAP = EmbeddingMap(DIRECTIONS, np.array([0.5, 0.5]), MEANS, np.array([0, 1, 0, -1]))
-TASTE = TasteMap(MAP, (np.log(2), 0.5), 0.25, STARS)
+MAPPING = PreferenceMap(MAP, (np.log(2), 0.5), 0.25, STARS)
 ABOUT = public_columns(["gender=F,M", "age=young,old"])
 OPTIONS = {"epsilon": 60.0, "item_catalog": "as-rated"}
 
@@ -67,9 +67,9 @@ def table_of(users, scale=STARS):
     )
 
 
-def sums_of(users, codes, about=ABOUT, taste=TASTE):
+def sums_of(users, codes, about=ABOUT, mapping=MAPPING):
     coded = Coded(about, np.array(codes, np.int64).reshape(len(users), len(about.names)))
-    return attribute_sums(table_of(users), coded, RELEASED, taste, GRID)
+    return attribute_sums(table_of(users), coded, RELEASED, mapping, GRID)
 
 
 def square(whole):
@@ -122,19 +122,19 @@ class TestOneUser:
     def test_extreme_users_nearly_reach_one_and_no_more(self, n):
         about = public_columns([f"a{number}=x" for number in range(n)])
         user, codes = {0: 1, 1: 5, 2: 5, 4: 5}, [[2 * number for number in range(n)]]
-        taste = TASTE._replace(log_count=(np.log(2), 0.1), strictness=0.05)
-        reached = square(sums_of([user], codes, about, taste)) / 2**40
+        mapping = MAPPING._replace(log_count=(np.log(2), 0.1), strictness=0.05)
+        reached = square(sums_of([user], codes, about, mapping)) / 2**40
         assert 0.999 < reached <= 1
 
     def test_numbers_that_are_none_count_as_0(self):
         broken = MAP._replace(directions=DIRECTIONS * np.nan)
-        found = sums_of([{0: 1, 1: 5, 4: 2}], [[0, 3]], taste=TASTE._replace(items=broken))
+        found = sums_of([{0: 1, 1: 5, 4: 2}], [[0, 3]], mapping=MAPPING._replace(items=broken))
         assert found[0, :3].all()
         assert not found[:, 3:].any()
 
     def test_likes_have_neither_means_nor_ratings(self):
-        likes = TASTE._replace(scale=None)
-        found = sums_of([{1: 5, 4: 3}], [[0, 3]], taste=likes) * GRID * np.sqrt(2)
+        likes = MAPPING._replace(scale=None)
+        found = sums_of([{1: 5, 4: 3}], [[0, 3]], mapping=likes) * GRID * np.sqrt(2)
         assert not found[:, 2].any()
         assert not found[:, 5:].any()
         assert found[0, 3:5] == pytest.approx(np.sqrt(0.5 / 5) * np.array([1, 2]), abs=1e-5)
@@ -234,14 +234,14 @@ class TestGroups:
         return found
 
     def drawn(self, shares_of_first, n_users, sigma, seed=1):
-        """Return the drawn groups, and who is "*", where users of each taste have such shares."""
+        """Return the drawn groups, and who is "*", where users of each kind have such shares."""
         sample, rng = self.sample(), np.random.default_rng(seed)
         first = np.where(self.TASTES < 0, *shares_of_first)[:, None]
         exact = np.stack([(first * sample).sum(axis=0), ((1 - first) * sample).sum(axis=0)])
         exact = np.vstack([exact * (n_users / 4_000), np.zeros(N_FEATURES)])
         noisy = exact + sigma * rng.normal(size=exact.shape)
         about = public_columns(["group=A,B"])
-        model = AttributeModel.of(about, TASTE, noisy, sigma, sample)
+        model = AttributeModel.of(about, MAPPING, noisy, sigma, sample)
         return model.groups[0].draw(sample, rng)
 
     def test_a_planted_dependence_is_kept(self):
@@ -296,7 +296,7 @@ def shares_of_first_items(release):
 
 class TestSyntheticUsers:
     @pytest.mark.parametrize("kind", ["ratings", "likes"])
-    def test_groups_of_opposite_tastes_remain(self, kind):
+    def test_groups_of_opposite_preferences_remain(self, kind):
         ratings, known = opposite()
         given_ = ratings if kind == "ratings" else ratings.as_likes()
         release = Synthesizer(10.0, item_catalog="as-rated", attributes=known, seed=1)
@@ -431,6 +431,12 @@ class TestRelease:
         )
         (inference,) = found.attribute_inference
         assert inference.in_release.members is not None
+
+
+def test_values_are_parsed():
+    parsed = public_columns(["gender=F, M", "age=under 35,35 or more", "x=a=b"])
+    assert parsed.names == ("gender", "age", "x")
+    assert parsed.values == (("F", "M"), ("under 35", "35 or more"), ("a=b",))
 
 
 class TestRejected:

@@ -1,4 +1,4 @@
-"""Attributes of synthetic users: one more query, of tastes by group, and what is drawn from it."""
+"""Attributes of synthetic users: a query of preferences by group, and what is sampled from it."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ class Coded(NamedTuple):
 
     @classmethod
     def of(cls, attributes: DeclaredAttributes | UserColumns, users: NDArray[Any]) -> Self:
-        """Code the attributes of users; columns alone stand for unknown values of all users."""
+        """Code the attributes of users; columns alone are for unknown values of all users."""
         about = attributes if isinstance(attributes, UserColumns) else attributes.about
         codes, first = np.empty((users.size, len(about.names)), np.int64), 0
         declared = None if isinstance(attributes, UserColumns) else attributes.of(users)
@@ -74,7 +74,7 @@ class Coded(NamedTuple):
 
 
 @brief
-class TasteMap(NamedTuple):
+class PreferenceMap(NamedTuple):
     """What turns a user's ratings into a bounded vector; derived from noisy sums."""
 
     items: EmbeddingMap
@@ -141,14 +141,12 @@ def _with_length(vectors: Numbers, square: float) -> Numbers:
 
 
 def attribute_sums(
-    ratings: Ratings, coded: Coded, released: Whole, taste: TasteMap, grid: float
+    ratings: Ratings, coded: Coded, released: Whole, mapping: PreferenceMap, grid: float
 ) -> Whole:
-    """Sum users' vectors by value of each attribute, in steps of a grid, shape (n_values, n).
-
-    A user has one vector of length at most 1, and contributes it, over the root of the number of
-    attributes, to one value of each: the squares sum to at most 1. Its parts have the squared
-    lengths `COUNT_PART` and so on: constant, numbers from -1 to 1, and unit vectors or zeros.
-    """
+    """Sum users' vectors by value of each attribute, in steps of a grid, shape (n_values, n)."""
+    # A user has one vector of length at most 1, and contributes it, over the root of the number of
+    # attributes, to one value of each: the squares sum to at most 1. Its parts have at most the
+    # squared lengths `COUNT_PART` and so on, as they are numbers from -1 to 1, unit vectors or 0.
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[released] = np.arange(released.size)
     n_values = sum(map(len, coded.about.all_values))
@@ -158,7 +156,7 @@ def attribute_sums(
         indptr = ratings.indptr[start : start + _AT_ONCE + 1]
         cells = slice(indptr[0], indptr[-1])
         places, values = place_of[ratings.indices[cells]], ratings.values[cells]
-        found = taste.vectors(indptr - indptr[0], places, values)
+        found = mapping.vectors(indptr - indptr[0], places, values)
         steps = np.trunc(np.nan_to_num(found) * scale).astype(np.int64)
         for codes in coded.codes[start : start + _AT_ONCE].T:
             np.add.at(sums, codes, steps)
@@ -167,7 +165,7 @@ def attribute_sums(
 
 @brief
 class _Groups(NamedTuple):
-    """The groups of an attribute: their shares, and a logistic model of who is in which."""
+    """The groups of an attribute, and a logistic model of who is in which."""
 
     # Position of each group among the values of the attribute
     places: Whole
@@ -208,7 +206,6 @@ class _Groups(NamedTuple):
 
 
 def _believed(gaps: Numbers, unsure: Numbers) -> Numbers:
-    """Shrink gaps with known variances of error towards none, by their variance."""
     between = 0.1
     for _ in range(_ROUNDS):
         weights = (unsure + between + _NOTHING) ** -2
@@ -217,7 +214,7 @@ def _believed(gaps: Numbers, unsure: Numbers) -> Numbers:
 
 
 def _fit_weights(features: Numbers, shares: Numbers, gaps: Numbers) -> Numbers:
-    """Return the logistic model in which groups have given shares and mean features."""
+    # The logistic model in which groups have given shares and mean features
     rows = np.column_stack([np.ones(len(features)), features])
     wanted = shares[:, None] * np.column_stack([np.ones(shares.size), gaps])
 
@@ -241,14 +238,14 @@ class AttributeModel(NamedTuple):
     """Which attributes synthetic users have, given their ratings; derived from noisy sums."""
 
     about: UserColumns
-    taste: TasteMap
+    mapping: PreferenceMap
     groups: tuple[_Groups, ...]
 
     @classmethod
     def of(
         cls,
         about: UserColumns,
-        taste: TasteMap,
+        mapping: PreferenceMap,
         noisy: Numbers,
         sigma: float,
         sample: Numbers,
@@ -257,16 +254,16 @@ class AttributeModel(NamedTuple):
         root = math.sqrt(len(about.names))
         ends = np.cumsum([len(values) for values in about.all_values])[:-1]
         parts = np.split(noisy * root, ends)
-        return cls(about, taste, tuple(_Groups.of(part, sigma * root, sample) for part in parts))
+        return cls(about, mapping, tuple(_Groups.of(part, sigma * root, sample) for part in parts))
 
     def of_items(self, order: Whole) -> Self:
         """Return the same with items in another order."""
-        return self._replace(taste=self.taste.of_items(order))
+        return self._replace(mapping=self.mapping.of_items(order))
 
     def draw(self, blocks: Iterable[Records], rng: np.random.Generator) -> UserTable:
         """Draw the attributes of synthetic users, each by their own ratings alone."""
         columns: dict[str, list[str]] = {name: [] for name in self.about.names}
-        for vectors in vectors_of(blocks, self.taste):
+        for vectors in vectors_of(blocks, self.mapping):
             for name, values, groups in zip(
                 self.about.names, self.about.all_values, self.groups, strict=True
             ):
@@ -275,10 +272,10 @@ class AttributeModel(NamedTuple):
         return UserTable(self.about, columns, np.ones(n_users, np.int64))
 
 
-def vectors_of(blocks: Iterable[Records], taste: TasteMap) -> Iterator[Numbers]:
+def vectors_of(blocks: Iterable[Records], mapping: PreferenceMap) -> Iterator[Numbers]:
     """Yield the vectors of synthetic users, as of users."""
     for block in blocks:
-        yield taste.vectors(block.indptr, block.indices.astype(np.int64), block.values)
+        yield mapping.vectors(block.indptr, block.indices.astype(np.int64), block.values)
 
 
 def ask_attributes(
@@ -290,11 +287,11 @@ def ask_attributes(
     sigma: float,
     rng: np.random.Generator,
 ) -> AttributeModel:
-    """Query tastes by group, and learn which synthetic users are in which."""
-    taste, grid = TasteMap.of(measured, model), sum_grid(sigma)
+    """Query preferences by group, and learn which synthetic users are in which."""
+    mapping, grid = PreferenceMap.of(measured, model), sum_grid(sigma)
     name, what = QUERY_OF_ATTRIBUTES.name, QUERY_OF_ATTRIBUTES.what
-    exact = added_up(ratings, attribute_sums, coded, measured.released, taste, grid)
+    exact = added_up(ratings, attribute_sums, coded, measured.released, mapping, grid)
     noisy = mechanism.measure(name, what, exact, grid)
     n = int(np.clip(_CELLS // max(1, len(model.offsets)), _FEWEST, _SAMPLE_SIZE))
-    sample = np.concatenate([*vectors_of(model.draw(n, rng), taste)])
-    return AttributeModel.of(coded.about, taste, noisy, sigma, sample)
+    sample = np.concatenate([*vectors_of(model.draw(n, rng), mapping)])
+    return AttributeModel.of(coded.about, mapping, noisy, sigma, sample)

@@ -55,13 +55,11 @@ def item_sums(
     grid: float = FINE,
     count_share: float = COUNT_SHARE,
 ) -> Whole:
-    """Sum each item's popularity and rating deviations, in steps of a grid, shape (n_items, 2).
-
-    A user with n ratings contributes ``1 / sqrt(n)`` times c and ``s d``, d the deviation from the
-    centre: the squares sum to ``c² + s² mean(d²)``, with ``s² spread² = 1 - c²``. If the mean of d²
-    exceeds ``spread²``, the second numbers are scaled down, so that the sum is 1. Centre and spread
-    are public, or known from noisy sums. `ItemSums` converts to plain units.
-    """
+    """Sum each item's popularity and rating deviations, in steps of a grid, shape (n_items, 2)."""
+    # A user with n ratings contributes ``1 / sqrt(n)`` times c and ``s d``, d the deviation from
+    # the centre: the squares sum to ``c² + s² mean(d²)``, with ``s² spread² = 1 - c²``. If the mean
+    # of d² exceeds ``spread²``, the second numbers are scaled down, so that the sum is 1. Centre
+    # and spread are public, or known from noisy sums. `ItemSums` converts to plain units.
     users, n = ratings.user_positions(), np.maximum(ratings.activity, 1)
     off = moved(ratings.values, ratings.scale) - centre
     squares = np.bincount(users, off**2, minlength=ratings.n_users) / n

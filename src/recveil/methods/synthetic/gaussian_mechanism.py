@@ -116,12 +116,10 @@ class Mechanism:
         most_items: int,
         weight: float = 1.0,
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Answer a query on each item, and return those above a threshold with their noisy sums.
-
-        The number of items is not released either, since one user may have added one (see
-        `threshold`). The first column of `exact` sums ``weight / sqrt(n)`` for each of the n items
-        of a user.
-        """
+        """Answer a query on each item, and return those above a threshold with their noisy sums."""
+        # The number of items is not released either, since one user may have added one (see
+        # `threshold`). The first column of `exact` sums ``weight / sqrt(n)`` for each of the n
+        # items of a user.
         if exact.ndim != 2 or not exact.shape[1]:
             raise RecveilError(
                 f"query {quoted(name)}: its answer has the shape {exact.shape}; expected one row "
@@ -151,12 +149,11 @@ class Mechanism:
         grid: float,
         sensitivity: float = 1.0,
     ) -> NDArray[np.float64]:
-        """Answer a query that sums one symmetric matrix per user.
-
-        The measured vector has the diagonal, and each cell above it times the root of two (its
-        length is the Frobenius norm), so cells off the diagonal get the noise over the root of two,
-        and the same noise below. The memory of `exact` is reused, so that no exact answer remains.
-        """
+        """Answer a query that sums one symmetric matrix per user."""
+        # The measured vector has the diagonal, and each cell above it times the root of two (its
+        # length is the Frobenius norm), so cells off the diagonal get the noise over the root of
+        # two, and the same noise below. The memory of `exact` is reused, so that no exact answer
+        # remains.
         n = len(exact)
         if exact.shape != (n, n) or not exact.flags.writeable:
             raise RecveilError(

@@ -100,12 +100,10 @@ def _shares(popularity: Numbers) -> Numbers:
 
 
 def embedding_moments(ratings: Ratings, released: Whole, items: EmbeddingMap, grid: float) -> Whole:
-    """Sum every user's vector, in steps of a grid, shape (2, `MOST_DIRECTIONS`).
-
-    docs/explanation/differential-privacy.md proves that each has a length of at most 1 (seventh
-    query). If rounding makes a vector longer, it is scaled down; a value that is not a number
-    counts as 0.
-    """
+    """Sum every user's vector, in steps of a grid, shape (2, `MOST_DIRECTIONS`)."""
+    # docs/explanation/differential-privacy.md proves that each has a length of at most 1 (seventh
+    # query). If rounding makes a vector longer, it is scaled down; a value that is not a number
+    # counts as 0.
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[released] = np.arange(released.size)
     at = moved(ratings.values, ratings.scale).astype(np.float32)

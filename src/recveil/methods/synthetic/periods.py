@@ -61,13 +61,11 @@ def places_of(days: NDArray[np.int32], firsts: NDArray[np.int32]) -> Whole:
 def date_sums(
     ratings: Ratings, dated: NDArray[np.int64], firsts: NDArray[np.int32], grid: float
 ) -> Whole:
-    """Sum users' ratings by period, in steps of a grid, in one vector.
-
-    A user with n ratings on the `dated` items contributes ``sqrt(ITEM_PART / n)`` to each of them
-    in the period of the rating; the roots of `FIRST_PART` and `SPAN_PART` to their first period and
-    their span; and, if that is above 0, the root of `AGE_PART` times their shares of ratings in the
-    first period, between, and in the last one. Squares sum to at most 1, as shares sum to 1.
-    """
+    """Sum users' ratings by period, in steps of a grid, in one vector."""
+    # A user with n ratings on the `dated` items contributes ``sqrt(ITEM_PART / n)`` to each of them
+    # in the period of the rating; the roots of `FIRST_PART` and `SPAN_PART` to their first period
+    # and their span; and, if that is above 0, the root of `AGE_PART` times their shares of ratings
+    # in the first period, between, and in the last one. Squares sum to at most 1, as shares do.
     if ratings.days is None:
         raise RecveilError(
             "dates (--dates): the ratings have no times; name their column (--time), or drop dates",
