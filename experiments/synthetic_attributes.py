@@ -1,13 +1,12 @@
 """What do attributes of synthetic users retain of the differences between groups?
 
-    python experiments/synthetic_attributes.py u.data [--users u.user] [--epsilons 10 3] [--seeds 5]
+    python experiments/synthetic_attributes.py u.data [--epsilons 10 3] [--seeds 5]
 
 Invents an attribute of 30% of the users, by their preferences (the logit is linear in factors of
-the ratings), and, as a control, permutes it; or takes MovieLens's gender. Prints the AUC of a
-logistic regression that infers it from all ratings of real users, trained on real ones (in five
-folds) and on synthetic ones, and, of the 200 most popular items, the slope and correlation of log
-ratios of popularity in both groups of synthetic users with those of real ones. Means over seeds,
-with 95% intervals.
+the ratings), and, as a control, permutes it. Prints the AUC of a logistic regression that infers it
+from all ratings of real users, trained on real ones (in five folds) and on synthetic ones, and, of
+the 200 most popular items, the slope and correlation of log ratios of popularity in both groups of
+synthetic users with those of real ones. Means over seeds, with 95% intervals.
 """
 
 import numpy as np
@@ -33,15 +32,13 @@ def main() -> None:
     """Print a row per attribute and epsilon."""
     parser = parser_of(__doc__)
     parser.add_argument("ratings", type=ratings_file)
-    parser.add_argument("--users", type=ratings_file)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[10.0, 3.0])
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     ratings = read_ratings(options.ratings, scale="1:5:1")
-    kinds = ["invented", "permuted"] if options.users is None else [options.users]
     print("| attribute | epsilon | AUC, real | AUC, synthetic | slope | correlation |")
     print("|---|---|---|---|---|---|")
-    for kind in kinds:
+    for kind in ("invented", "permuted"):
         for epsilon in options.epsilons:
             rows = [measure(ratings, kind, epsilon, seed) for seed in range(options.seeds)]
             cells = " | ".join(interval(np.array(column)) for column in zip(*rows, strict=True))
@@ -50,12 +47,7 @@ def main() -> None:
 
 def measure(ratings: Ratings, kind: str, epsilon: float, seed: int) -> list[float]:
     """Return the figures of one seed."""
-    if kind in ("invented", "permuted"):
-        group = invent(ratings, np.random.default_rng(seed), is_null=kind == "permuted")
-    else:
-        lines = [line.split("|") for line in open(kind, encoding="latin-1")]
-        is_b = {int(line[0]): line[2] == "F" for line in lines}
-        group = np.array([is_b[user] for user in ratings.users.tolist()])
+    group = invent(ratings, np.random.default_rng(seed), is_null=kind == "permuted")
     texts = np.where(group, "B", "A").tolist()
     known = DeclaredAttributes(ratings.users, {"group": texts}, ABOUT, 1)
     made = Synthesizer(epsilon, item_catalog="as-rated", attributes=known, seed=seed)
