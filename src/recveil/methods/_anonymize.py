@@ -477,14 +477,15 @@ def anonymize(
         `recveil.methods.previous_release`.
     protect_riskiest, truncate_to, risk : optional
         Remove this share of the users, those with the highest membership risk in the file `risk`
-        of an audit with shadows; with truncate_to, keep so many random ratings of each instead.
+        of an audit with shadows; with truncate_to, keep so many random ratings of each.
     item_table : path, optional
         A public table of items (ids, title, genres, year, ...). Its rows of the published items
         are published as items.csv; no guarantee covers what they say.
     users : path, optional
-        A file of users and their attributes, for "sparse"; those named are published as users.csv.
+        A file of users and their attributes; those named are published as users.csv.
     attribute : str or sequence of str, optional
-        Columns of `users`, equal within each class; a rare combination loses its last ones.
+        Columns of `users`, equal within each class; rare combinations lose the last ones. With an
+        epsilon, columns with their public values, such as "gender=F,M".
     sensitive_attribute, attribute_l : optional
         A column of which no value has more than 1 / attribute_l (2) of a class.
     seed : int, optional

@@ -157,7 +157,7 @@ def attribute_sums(
         cells = slice(indptr[0], indptr[-1])
         places, values = place_of[ratings.indices[cells]], ratings.values[cells]
         found = mapping.vectors(indptr - indptr[0], places, values)
-        steps = np.trunc(np.nan_to_num(found) * scale).astype(np.int64)
+        steps = np.trunc(np.nan_to_num(found, posinf=0, neginf=0) * scale).astype(np.int64)
         for codes in coded.codes[start : start + _AT_ONCE].T:
             np.add.at(sums, codes, steps)
     return sums
