@@ -572,7 +572,7 @@ def test_an_id_that_spans_lines_may_hold_rows_and_may_not(write: Write) -> None:
 def test_a_column_of_times_without_a_name_is_said_to_be_left_out(write, mark):
     path = write("".join(f"{mark.join((str(at), '7', '4', '881250949'))}\n" for at in range(1, 9)))
     found = understand(path, times=False, user="1", item="2", scale=RatingScale(1, 5, 1))
-    note = "Releases have no dates: 'time (column 4)' is left out."
+    note = "The release has no dates: 'time (column 4)' is left out."
     assert without_dates(found, None).notes[-1] == note
     assert without_dates(understand(path, user="1", item="2"), None).unread == ()
 

@@ -182,5 +182,5 @@ def test_times_of_ratings_are_not_lost_without_a_word():
         days=np.arange(RATINGS.n_ratings),
         scale=RATINGS.scale,
     )
-    with pytest.warns(UserWarning, match="have no dates"):
+    with pytest.warns(UserWarning, match=r"has no dates: times are left out; .* set dates \(--dates\)"):
         rv.anonymize(dated, k=5, seed=1)

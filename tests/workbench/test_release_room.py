@@ -133,6 +133,34 @@ def test_a_nearly_empty_release_is_made_where_it_is_allowed(browser, quick):
     assert "--allow-sparse-coverage" in job.command
 
 
+def test_the_form_of_a_failed_release_keeps_what_was_entered(dropped):
+    page = dropped.get("/release").text
+    previous = '<select id="previous" name="previous" aria-describedby="previous-hint"'
+    assert f"{previous} disabled>" in page
+    assert "no release of the method sparse yet" in page
+    form = {"method": "simple", "k": "7", "name": "mine", "file_format": "csv", "hide_items": "on"}
+    dropped.send("/release/make", **form, dates="week", date_range="2024:2025")
+    (failed,) = dropped.wait("release")
+    assert failed.state == "failed"
+    page = dropped.get("/release").text
+    for field in (
+        'value="simple" required checked>',
+        'name="k" type="number" min="2" step="1" value="7"',
+        'name="name" value="mine"',
+        "<option selected>csv</option>",
+        "<option selected>week</option>",
+        'name="date_range" value="2024:2025"',
+        'name="hide_items" checked>',
+        'name="public_items">',
+    ):
+        assert field in page
+    dropped.send("/release/make", method="sparse", k="4", name="mine", file_format="csv")
+    dropped.wait("release")
+    page = dropped.get("/release").text
+    assert 'name="k" type="number" min="2" step="1" value="5"' in page
+    assert f'{previous}><option value="">none' in page
+
+
 def test_items_with_personal_ids_are_refused_or_hidden_where_that_is_wanted(browser, quick):
     rows = [
         f"{user},{item}@example.org,{1 + (user + item) % 5}"

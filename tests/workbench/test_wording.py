@@ -1,10 +1,11 @@
 """Messages on pages have no words of the command line, and no folders of the project."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from recveil.workbench.wording import page_words
+from recveil.workbench.wording import _PAGES, _WITHOUT_PAGE, page_words
 from recveil.workbench.worker import _name_uploads
 
 
@@ -36,6 +37,19 @@ from recveil.workbench.worker import _name_uploads
             "give a table with all their ratings",
         ),
         (
+            "if these are parts of a table, write them to a file, and verify that: recveil convert "
+            "PARTS TABLE.parquet",
+            "if these are parts of a table, write them to a file, and verify that",
+        ),
+        (
+            "the rows miss times; fix or drop them (recveil convert --no-times); it is empty",
+            "the rows miss times; fix or drop them; it is empty",
+        ),
+        (
+            "the JSON of recveil audit-lists; name one",
+            "the JSON of recveil audit-lists; name one",
+        ),
+        (
             "name another format (--format), or leave it out",
             "name another “File format”, or leave it out",
         ),
@@ -47,6 +61,14 @@ from recveil.workbench.worker import _name_uploads
 )
 def test_a_message_names_what_pages_have(message, expected):
     assert page_words(message) == expected
+
+
+def test_no_error_shows_a_command_that_a_page_replaces_or_lacks():
+    text = (Path(__file__).parents[1] / "form" / "error_messages.txt").read_text()
+    commands = re.compile(rf"recveil (?:{_WITHOUT_PAGE}|{'|'.join(_PAGES)})(?![\w-])|\s--[a-z]")
+    assert commands.search(text)
+    messages = [line for line in text.splitlines() if "audit-lists" not in line]
+    assert [found for found in map(page_words, messages) if commands.search(found)] == []
 
 
 def test_an_upload_is_named_as_it_was_uploaded():

@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -235,13 +235,25 @@ def warn_of_notes(notes: Iterable[str]) -> None:
         warnings.warn(note, ReadingWarning, stacklevel=level)
 
 
-def without_dates(reading: Reading, named: str | int | None) -> Reading:
-    """Add a note of columns that are named as dates or times, which a release does not have.
+# Options of methods that publish dates, as far as a method has them.
+_DATING = ("dates", "date_range")
+
+
+def how_to_date(options: Container[str]) -> str:
+    """Name the options among these that publish dates; empty if there are none."""
+    dating = [f"{name} (--{name.replace('_', '-')})" for name in _DATING if name in options]
+    return f"; to publish them by period, set {' and '.join(dating)}" if dating else ""
+
+
+def without_dates(
+    reading: Reading, named: str | int | None, how: str = "", releases: str = "The release has"
+) -> Reading:
+    """Add a note of columns that are named as dates or times, and of how to publish them.
 
     >>> ratings = Ratings.from_columns(["ann"], ["Heat"], [4])
-    >>> reading = without_dates(Reading(ratings, "r.csv", unread=("when", "city")), "when")
-    >>> reading.notes, reading.unread
-    (("Releases have no dates: 'when' is left out.",), ('city',))
+    >>> reading = Reading(ratings, "r.csv", unread=("when", "city"))
+    >>> without_dates(reading, "when").notes, without_dates(reading, "when").unread
+    (("The release has no dates: 'when' is left out.",), ('city',))
     """
     times = [column.name for column in reading.columns if column.role == "time"]
     times += [
@@ -256,7 +268,7 @@ def without_dates(reading: Reading, named: str | int | None) -> Reading:
     left_out = f"{listed(named_times)} {'is' if len(times) == 1 else 'are'}"
     if not times:
         left_out = "times are"
-    note = f"Releases have no dates: {left_out} left out."
+    note = f"{releases} no dates: {left_out} left out{how}."
     unread = tuple(name for name in reading.unread if name not in times)
     return replace(reading, notes=(*reading.notes, note), unread=unread)
 

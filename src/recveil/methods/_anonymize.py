@@ -14,6 +14,7 @@ from recveil.io import Reading, file_at, understand
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.ingestion import (
     REASONS,
+    how_to_date,
     reject_unknown_keywords,
     warn_of_reading,
     without_dates,
@@ -721,6 +722,7 @@ def prepare(
     every_user = reading.ratings.users
     if options.get("cohort") is not None:
         reading = _of_cohort(reading, request)
+    reading = _note_dates(reading, maker, request)
     check_seed(request.seed)
     seed, protection = seed_or_random(request.seed), None
     if request.protect_riskiest is not None and request.risk is not None:
@@ -781,8 +783,16 @@ def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times
                 f"(--time), and its format with time_format (--time-format)",
                 code="time.missing",
             )
+    return reading
+
+
+def _note_dates(reading: Reading, maker: Maker, request: AnonymizeRequest) -> Reading:
+    """Note the dates that the release leaves out."""
+    if request.options.get("dates") is not None:
         return reading
-    return without_dates(reading, request.reading.get("time"))
+    has_none = request.hide_items or request.layout == "model"
+    options = [] if has_none else [option.name for option in maker.method.options]
+    return without_dates(reading, request.reading.get("time"), how_to_date(options))
 
 
 def _check(anonymizer: Anonymizer, ratings: Ratings, every_user: NDArray[Any]) -> None:

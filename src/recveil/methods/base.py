@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from recveil.io import Reading, read, understand
-from recveil.io.ingestion import warn_of_reading, without_dates
+from recveil.io.ingestion import how_to_date, warn_of_reading, without_dates
 from recveil.publish import Release
 from recveil.publish.size_estimate import Expected
 from recveil.ratings import Ratings, RatingScale
@@ -89,7 +89,9 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
         # Most releases have no dates, so that invalid times are no error.
         times = any(getattr(self, name, None) is not None for name in ("dates", "cohort"))
         reading = understand(source, times=times, k=k, scale=scale)
-        warn_of_reading(reading if times else without_dates(reading, None))
+        if getattr(self, "dates", None) is None:
+            reading = without_dates(reading, None, how_to_date(self.get_params(deep=False)))
+        warn_of_reading(reading)
         self._check_reading(reading)
         return reading.ratings
 

@@ -10,7 +10,12 @@ import numpy as np
 
 from recveil.io import understand
 from recveil.io.columns.ids import reject_personal_ids
-from recveil.io.ingestion import has_value, reject_unknown_keywords, warn_of_notes
+from recveil.io.ingestion import (
+    has_value,
+    reject_unknown_keywords,
+    warn_of_notes,
+    without_dates,
+)
 from recveil.methods._anonymize import (
     AnonymizeOptions,
     AnonymizeRequest,
@@ -244,6 +249,7 @@ def _table(
             yield lake_of(frame, **options)
     else:
         read = understand(source, times=False, k=1, **reading)  # nothing is guessed
+        read = without_dates(read, reading.get("time"))
         ratings = read.ratings
         if ratings.scale.labels:
             raise RecveilError(

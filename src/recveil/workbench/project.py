@@ -150,6 +150,8 @@ class Settings(TypedDict, total=False):
     dropped: bool
     k: int | None
     options: Mapping[str, Any]
+    # What the form of a release said, to show it again if the job fails
+    entered: Mapping[str, str]
     # A release that was made, the SHA-256 of its manifest, and what describes it
     release: str
     sha256: str

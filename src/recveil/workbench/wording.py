@@ -30,6 +30,7 @@ FIELD_TITLES = {
     "allow_sparse_coverage": "Allow sparse coverage",
     "hide_items": "Hide item ids",
     "dates": "Dates of ratings",
+    "date_range": "Public range of dates",
     "previous": "The earlier release",
     "users": "The file of users and their attributes",
     "attribute": "Columns",
@@ -55,7 +56,9 @@ _PAGES = {
     "describe": "Release",
     "verify": "Check",
 }
-_COMMAND = re.compile(rf"“?\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?:”|(?=[,;()]|\.(?: |$)|$))")
+_COMMAND = re.compile(
+    rf"“?\brecveil ({'|'.join(_PAGES)})(?![\w-])[^,;()]*?(?:”|(?=[,;()]|\.(?: |$)|$))"
+)
 # Columns have menus of roles on the page Data, and no fields.
 _BY_PLACE = re.compile(r"select it by place with (user|item|rating|time) \(--\1 (\d+)\)")
 _BY_NAME = re.compile(r"name (it|one) with (user|item|rating|time) \(--\2\)")
@@ -76,6 +79,14 @@ _SECOND = re.compile(r"; to measure it: recveil audit .*?(?=\.?$)")
 _UNNAMED = re.compile(
     r"[,;](?: or)?(?: where [^,;]+,)? name another [\w ]+ \(--([a-z][a-z-]*)[^()]*\)"
     r"(?: if [^,;.]*)?"
+)
+# Verbs without a page, whose commands follow what they do
+_WITHOUT_PAGE = (
+    "audit-lists|budget|config|convert|demo|forget|generate|precompile|report|sample|selftest"
+)
+_OTHER_COMMAND = re.compile(
+    rf": “?recveil (?:{_WITHOUT_PAGE})(?![\w-])[^;()]*?(?=[;()]|\.(?: |$)|$)"
+    rf"| \(recveil (?:{_WITHOUT_PAGE})(?![\w-])[^()]*\)"
 )
 # The same page twice in a clause, or as two choices
 _EITHER = re.compile(r"(the page [A-Z]\w+), or \1")
@@ -121,6 +132,7 @@ def page_words(message: str) -> str:
         lambda match: match[0] if match[1].replace("-", "_") in FIELD_TITLES else "", message
     )
     message = _HEADER.sub(_CHOOSE_HEADER, _SECOND.sub("", _SHELL.sub("", message)))
+    message = _OTHER_COMMAND.sub("", message)
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
     message = _EITHER.sub(r"\1", _TWICE.sub(r"\1\2", message))
     message = _BY_PLACE.sub(r"give column \2 the role “\1”", message)

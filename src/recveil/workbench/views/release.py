@@ -80,6 +80,12 @@ _RELEASES = "releases"
 # Attacks and descriptions run in slots of their own, so that neither cancels the other.
 _ATTACKS, _DESCRIPTIONS = "release attack", "release describe"
 _SETTING_FIELDS = ("method", "k", "title", "why")
+# The fields of the form that makes a release.
+_MARKS = ("public_items", "allow_sparse_coverage", "hide_items")
+_FIELDS = (
+    *("method", "k", "name", "file_format", "dates", "date_range", "previous", "users"),
+    *("attribute", "sensitive_attribute", *_MARKS),
+)
 # What is recorded when a release is signed off.
 _DECISION = ("decided_by", "because", "date")
 _MOST_CHARACTERS = 2_000
@@ -105,6 +111,7 @@ def _page(request: Request) -> Response:
     result = project.result(job)
     attack = _job_about(workspace, "attack", job, result)
     description = _job_about(workspace, "describe", job, result)
+    setting = None if table is None else project.load_for(table, "setting", _SETTING_FIELDS)
     return workspace.render_page(
         request,
         "release.html.jinja",
@@ -127,7 +134,7 @@ def _page(request: Request) -> Response:
         today=_today().isoformat(),
         labels=_LABELS,
         long_fields=_LONG_FIELDS,
-        setting=None if table is None else project.load_for(table, "setting", _SETTING_FIELDS),
+        setting=setting,
         is_compared=project.result(workspace.newest_job("choose", table)) is not None,
         methods=[] if table is None else _list_publishable(workspace, table),
         field_titles=FIELD_TITLES,
@@ -135,8 +142,19 @@ def _page(request: Request) -> Response:
         formats=_FORMATS,
         periods=PERIODS,
         continuable=_list_continuable(project),
-        free_name=_free_name(workspace, table),
+        form=_fill_form(job, setting, _free_name(workspace, table)),
     )
+
+
+def _fill_form(
+    job: Job | None, setting: Mapping[str, Any] | None, free_name: str
+) -> Mapping[str, object]:
+    """Return the fields as they were entered for a job that made no release, or as chosen."""
+    empty: dict[str, object] = dict.fromkeys(_FIELDS, "")
+    if job is not None and job.state != "done":
+        return {**empty, **job.settings.get("entered", {})}
+    method, k = ("", 5) if setting is None else (setting["method"], setting["k"] or "")
+    return empty | {"name": free_name, "method": method, "k": k}
 
 
 class Statements(NamedTuple):
@@ -194,7 +212,11 @@ def _make(request: Request) -> Response:
     command = format_command(
         "anonymize", table.place, options={**table.reading, "output": output, "k": k, **options}
     )
-    settings: Settings = {**source_settings(table), "output": output, "k": k, "options": options}
+    entered = {field: form.get(field, "") for field in _FIELDS}
+    settings: Settings = {
+        **source_settings(table),
+        **{"output": output, "k": k, "options": options, "entered": entered},
+    }
     with workspace.start_lock:
         if workspace.jobs.running_in("release") is not None:
             raise RecveilError(
@@ -216,8 +238,9 @@ def _make(request: Request) -> Response:
 def _further_options(project: Project, form: Mapping[str, str]) -> dict[str, object]:
     """Parse the options that rows with k alone have: dates, an earlier release, attributes."""
     options: dict[str, object] = {}
-    if form.get("dates"):
-        options["dates"] = form["dates"]
+    for name in ("dates", "date_range"):
+        if given := form.get(name, "").strip():
+            options[name] = given
     if number := form.get("previous"):
         earlier = [each for each in _list_continuable(project) if str(each.id) == number]
         if not earlier:
