@@ -1,6 +1,7 @@
 """The setting with the highest utility, on a table small enough to choose from by hand."""
 
 import math
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -814,9 +815,9 @@ class TestLessDisclosing:
     def test_each_setting_far_above_the_lowest_auc_is_named_in_the_legend(self):
         low = self.OTHER._replace(method="sparse", membership_auc=0.55, membership_auc_high=0.6)
         rows = [self.BEST, self.OTHER, low, self.BEST._replace(method="raw")]
-        assert [reveals_members(row, rows) for row in rows] == [True, True, False, False]
-        assert all(row.title in describe_revealing(rows) for row in rows[:2])
-        assert describe_revealing(rows[2:]) == ""
+        assert [reveals_members(row, rows) for row in rows] == [True, True, False, True]
+        assert all(f"“{row.title}”" in describe_revealing(rows) for row in (*rows[:2], rows[3]))
+        assert describe_revealing(rows[2:3]) == ""
 
     def test_a_rival_that_is_as_good_is_in_the_headline(self):
         rows = [self.BEST, self.OTHER, self.OTHER._replace(method="sparse", gain_retained=0.74)]
@@ -1007,8 +1008,15 @@ def test_kept_items_name_the_public_list_that_they_assume():
     assert sentences.format_kept(row).endswith("kept if items are public")
     assert "public" not in sentences.format_kept(Row("sparse", 5, "k-anonymity", None, **figures))
     choice = Choice(0.1, None, "both", "membership", row=row)
-    assert "is public" in sentences.describe_making(choice)
-    assert sentences.describe_making(choice._replace(row=None)) == sentences.TO_MAKE
+    sparse = Row("sparse", 5, "k-anonymity", None, **figures)
+    comparison = SimpleNamespace(reading=SimpleNamespace(arguments=("r.csv",)))
+    both = sentences.commands_of(comparison, choice._replace(less_disclosing=[sparse]))
+    condition = ", only if the list of rated items is public"
+    assert [making.purpose for making in both] == [
+        f"To make “synthetic-1”{condition}:",
+        "To make “sparse, k = 5”:",
+    ]
+    assert sentences.commands_of(comparison, choice._replace(row=None)) == []
     assert "--item-catalog as-rated" in command_options(row.method)
     assert "--item-catalog as-rated" in sentences.item_warnings([row])[0]
 

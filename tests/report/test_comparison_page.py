@@ -51,10 +51,10 @@ def test_without_a_question_the_terminal_begins_with_the_headline_of_the_page(
 
 
 def test_the_command_makes_the_answer(page, comparison, capsys):
-    (command,) = commands_of(comparison, comparison.choice())
+    ((purpose, command),) = commands_of(comparison, comparison.choice())
     options = "--k 5 --method predictive --homogenize padded"
     assert command == f"recveil anonymize RATINGS -o out {options}"
-    assert command in text_of(page)
+    assert f"{purpose} {command}" in " ".join(text_of(page).split())
     show_comparison(comparison)
     assert f"  {command}" in capsys.readouterr().out.splitlines()
 

@@ -190,3 +190,18 @@ def test_what_is_not_finished_cannot_be_looked_at():
 def test_rows_come_back_from_plain_data():
     plain = [row._asdict() | {"title": row.title, "utility_retained": {}} for row in ROWS]
     assert rows_of(plain) == ROWS
+
+
+def test_a_figure_is_not_rounded_to_the_limit_that_it_is_compared_with():
+    """The risk of at most 10.032% exceeds a limit of 10%; 49.98% of the items is below half."""
+    high = SPARSE._replace(risk_high=0.10032, items_kept=0.4998, ratings_kept=0.5)
+    (line,) = tabulate([high], Question(limit=10))
+    assert (line.ends, line.within) == ("8–10.03", "no")
+    assert (line.items_kept, line.ratings_kept, line.keeps_little) == ("49.98%", "50%", True)
+    assert tabulate([high], Question(limit=11))[0].ends == "8–10"
+    assert tabulate([high._replace(risk_high=0.09968)], Question(limit=10))[0].ends == "8–9.97"
+    assert tabulate([high._replace(risk_high=0.1)], Question(limit=10))[0].within == "yes"
+    found = answer([high], Question(limit=10, setting=high.title))
+    assert found.rest == "The upper end of its risk is 10.03%, and you accept 10%."
+    safest = answer([high], Question(limit=10)).why[1]
+    assert "(8–10.03, 900 targets)" in safest

@@ -24,7 +24,7 @@ from recveil.publish.history import Promised
 from recveil.publish.privacy_ledger import Loss, PrivacyTotal, Run, total_without
 from recveil.publish.size_estimate import Expected
 from recveil.release.claim import LOUD_DELTA, Claim, claim_kind, of_large_delta, of_large_epsilon
-from recveil.release.coverage import FEWEST_RATINGS, NOISE, Coverage
+from recveil.release.coverage import FEWEST_RATINGS, LOW, NOISE, Coverage
 from recveil.release.exact_ratings import HIGH, ExactRatings
 from recveil.release.manifest import private_name
 from recveil.release.registry import method_of
@@ -229,8 +229,8 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False, is_estimate: b
     else:
         kept = (
             f"The release {keeps} {'at most ' * is_estimate}{coverage.n_items_kept:,} of "
-            f"{describe_count(coverage.n_items, 'item')} ({percent(coverage.item_share)}), which "
-            f"have {percent(coverage.rating_share)} of the {noun}"
+            f"{describe_count(coverage.n_items, 'item')} ({percent(coverage.item_share, LOW)}), "
+            f"which have {percent(coverage.rating_share, LOW)} of the {noun}"
         )
     n_before = coverage.n_short_raw_users
     before = f" ({n_before:,} in the table)" * bool(n_before)
@@ -294,10 +294,10 @@ def _(figures: PredictiveSummary, published: Published) -> Iterator[str]:
 def _revealed(exact: ExactRatings) -> str:
     if exact.is_rounded_off:
         return (
-            f"{percent(exact.near_share)} of the ratings to within the rounding ({exact.within:g}; "
-            f"{percent(exact.exact_share)} exactly)"
+            f"{percent(exact.near_share, HIGH)} of the ratings to within the rounding "
+            f"({exact.within:g}; {percent(exact.exact_share, HIGH)} exactly)"
         )
-    return f"{percent(exact.exact_share)} of the ratings exactly"
+    return f"{percent(exact.exact_share, HIGH)} of the ratings exactly"
 
 
 def _of_alternatives(figures: PredictiveSummary) -> Iterator[str]:

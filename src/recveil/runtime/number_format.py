@@ -5,25 +5,38 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 
-def percent(share: float | None) -> str:
-    """Format a share with at most one decimal, never rounded to 0% or 100%.
+def percent(share: float | None, limit: float | None = None) -> str:
+    """Format a share with at most one decimal, never rounded to 0%, 100% or a limit.
 
     Below 1%, it has two significant digits; a dash means that there is none.
+
+    >>> percent(0.10032), percent(0.10032, limit=0.1), percent(0.1, limit=0.1)
+    ('10%', '10.03%', '10%')
     """
     if share is None or not math.isfinite(share):
         return "–"
     if 0.9995 <= share < 1:
         return ">99.9%"
-    return f"{_percentage(share)}%"
+    return f"{_percentage(share, limit)}%"
 
 
-def format_bounds(low: float | None, high: float | None, digits: int | None = None) -> str:
-    """Format an interval, of a share in percent or with `digits` decimals; a dash for none."""
+def format_bounds(
+    low: float | None,
+    high: float | None,
+    digits: int | None = None,
+    limit: float | None = None,
+) -> str:
+    """Format an interval, of a share in percent or with `digits` decimals; a dash for none.
+
+    The upper end is not rounded to the limit that it is compared with.
+    """
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return "–"
     between = "–" if low >= 0 else " to "
-    ends = (_percentage(end) if digits is None else f"{end:.{digits}f}" for end in (low, high))
-    return between.join(ends)
+    if digits is None:
+        return f"{_percentage(low)}{between}{_percentage(high, limit)}"
+    last = _not_rounded_to(limit, high, f"{high:.{digits}f}", digits)
+    return f"{low:.{digits}f}{between}{last}"
 
 
 # From so many cases on, an interval is narrow enough to be read without their number.
@@ -44,10 +57,32 @@ def estimate(
     return text if bounds == "–" else f"{text} ({bounds}{few})"
 
 
-def _percentage(share: float) -> str:
+def _percentage(share: float, limit: float | None = None) -> str:
+    text = f"{100 * share:,.1f}".removesuffix(".0")
     if 0 < abs(share) < 0.01:
-        return f"{Decimal(f'{100 * share:.2g}'):f}"
-    return f"{100 * share:,.1f}".removesuffix(".0")
+        text = f"{Decimal(f'{100 * share:.2g}'):f}"
+    return _not_rounded_to(None if limit is None else 100 * limit, 100 * share, text, 1)
+
+
+def _not_rounded_to(limit: float | None, number: float, text: str, digits: int) -> str:
+    """Return a number with as many decimals as show on which side of a limit it is."""
+    if limit is None or not math.isfinite(number):
+        return text
+    while digits < _MOST_DIGITS and _side(float(text.replace(",", "")), limit) != _side(
+        number, limit
+    ):
+        digits += 1
+        text = f"{number:,.{digits}f}"
+    return text
+
+
+# Numbers that differ by less are equal.
+_MOST_DIGITS = 9
+
+
+def _side(number: float, limit: float) -> float:
+    difference = round(number - limit, _MOST_DIGITS)
+    return (difference > 0) - (difference < 0)
 
 
 def format_number(number: float | None, digits: int = 0) -> str:

@@ -24,6 +24,8 @@ from recveil.comparison.choice import (
 )
 from recveil.comparison.rows import Purpose, Row, Share, check_purpose, shares_of
 from recveil.release.claim import all_claims, is_promise
+from recveil.release.coverage import LOW
+from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import POPULAR, Upward, popular_share, styles_of
 from recveil.report.comparison.marks import (
@@ -216,10 +218,10 @@ def explain_choice(
     axis = question.axis
     if row is choice.row:
         return [
-            describe_setting(row, question.utility, axis),
+            describe_setting(row, question.utility, axis, question.max_risk),
             _describe_next(rows, choice, question),
         ]
-    return [_describe_facts(row, axis), _explain_rejection(row, choice, question)]
+    return [_describe_facts(row, question), _explain_rejection(row, choice, question)]
 
 
 def _describe_headline(row: Row | None, choice: Choice, question: Question) -> str:
@@ -279,14 +281,15 @@ def _describe_next(rows: list[Row], choice: Choice, question: Question) -> str:
     return f"Of {n} settings within your limits it retains most utility; next is {description}."
 
 
-def _describe_facts(row: Row, axis: Axis) -> str:
+def _describe_facts(row: Row, question: Question) -> str:
     """Describe the utility that a setting retains, and its measured risk."""
+    axis = question.axis
     utility = f"“{row.title}”: {format_lists(row)}, {format_ratings(row)}"
     if not variant_of(row.method).is_attacked:
         return f"{utility}; no attack here inverts this method, so that its risk was not measured."
     if axis.of(row) is None:
         return f"{utility}; this risk was not measured for it, which is not a low risk."
-    return f"{utility}; {describe_risk(row, axis)}."
+    return f"{utility}; {describe_risk(row, axis, question.max_risk)}."
 
 
 def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
@@ -323,16 +326,16 @@ def _explain_violations(row: Row, question: Question) -> str:
     if least is not None and (row.k or 0) < least:
         return f"its k is {row.k}, and you require at least {least}"
     if _is_unattacked(row, question):
-        bound = axis.bound_of(row)
-        proven = "no bound is proven" if bound is None else f"the bound is {percent(bound)}"
+        bound, limit = axis.bound_of(row), question.max_risk
+        proven = "no bound is proven" if bound is None else f"the bound is {percent(bound, limit)}"
         accepted = "" if question.max_risk is None else f"; you accept {percent(question.max_risk)}"
         return (
             f"no adversary knew enough to attack nearly all users, users who were not attacked are "
             f"not safe, and {proven}{accepted}"
         )
     return (
-        f"the upper end of its risk is {percent(axis.highest(row))}, and you accept "
-        f"{percent(question.max_risk)}"
+        f"the upper end of its risk is {percent(axis.highest(row), question.max_risk)}, and you "
+        f"accept {percent(question.max_risk)}"
     )
 
 
@@ -414,18 +417,18 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
         description=variant_of(row.method).description,
         promise=labels[row.promise].partition(":")[0],
         risk=format_risk(axis.of(row), axis) if is_measured else _UNKNOWN,
-        ends=format_ends(row, axis) if is_measured else "",
+        ends=format_ends(row, axis, question.max_risk) if is_measured else "",
         by=f"“{getattr(row, axis.by)}”" if is_measured else "",
         reidentified=""
         if axis is REIDENTIFICATION or row.risk is None
         else f"{percent(row.risk)} ({format_ends(row, REIDENTIFICATION)})"
         f"{'' if row.bound is None else f', proven: at most {percent(row.bound)}'}",
-        proven=_UNKNOWN if bound is None else f"at most {percent(bound)}",
+        proven=_UNKNOWN if bound is None else f"at most {percent(bound, question.max_risk)}",
         membership="" if inference is None else f"{inference.rate:.2f}",
         membership_ends=""
         if inference is None
         else format_bounds(inference.low, inference.high, 2),
-        published="" if row.published_share is None else percent(row.published_share),
+        published="" if row.published_share is None else percent(row.published_share, HIGH),
         discloses_most=bool(high_disclosure_of(row)),
         lists=_UNKNOWN
         if row.problem
@@ -433,8 +436,8 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
         lists_ends=format_share_ends(retained.lists),
         ratings=_UNKNOWN if row.problem else format_share(retained.ratings),
         ratings_ends=format_share_ends(retained.ratings),
-        items_kept=percent(row.items_kept),
-        ratings_kept=percent(row.ratings_kept),
+        items_kept=percent(row.items_kept, LOW),
+        ratings_kept=percent(row.ratings_kept, LOW),
         short_users=format_number(row.short_users),
         keeps_little=keeps_little(row),
         has_public_items=takes_public_items(row) and row.items_kept is not None,

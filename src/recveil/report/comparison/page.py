@@ -10,6 +10,8 @@ from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import Row, shares_of
 from recveil.evaluation.groups import read_divisions
 from recveil.release.claim import all_claims
+from recveil.release.coverage import LOW
+from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import variant_of
 from recveil.report.audit.disclosure import MEMBERSHIP_OF_ALL
 from recveil.report.audit.page import page_environment
@@ -37,7 +39,6 @@ from recveil.report.comparison.text import (
     commands_of,
     describe_advice,
     describe_answer,
-    describe_making,
     headline_choice,
     headline_of,
     join_rest,
@@ -91,8 +92,8 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
         advice=None if choice is None or choice.row is None else describe_advice(choice),
         answer=None if choice is None else describe_answer(choice),
         commands=[] if choice is None else commands_of(comparison, choice),
-        to_make="" if choice is None else describe_making(choice),
         coverage=COVERAGE,
+        limit=None if choice is None else choice.max_risk,
         popular=describe_popularity(reference),
         caveats=[] if choice is None else caveats_of(choice),
         chosen=chosen,
@@ -122,6 +123,10 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
     )
 
 
+# Where a mark begins.
+_MARKED = {"items_kept": LOW, "ratings_kept": LOW, "published_share": HIGH}
+
+
 def _format_figure(row: Row, name: str) -> str:
     """Format a setting's value as its measure defines; a dash if there is none.
 
@@ -132,7 +137,7 @@ def _format_figure(row: Row, name: str) -> str:
     value, form = getattr(row, name), measure_named(name).format
     if value is None:
         return "–"
-    return percent(value) if form == "%" else format(value, form)
+    return percent(value, _MARKED.get(name)) if form == "%" else format(value, form)
 
 
 def _panels(rows: list[Row], reference: Reference | None) -> list[tuple[Measure, Chart]]:

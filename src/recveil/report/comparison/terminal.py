@@ -10,6 +10,8 @@ from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, Share, shares_of
 from recveil.evaluation.groups import read_divisions
 from recveil.ratings.ratings import in_likes
+from recveil.release.coverage import LOW
+from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import undone_of, variant_of
 from recveil.report.comparison.marks import (
     AXIS_NOTES,
@@ -27,10 +29,10 @@ from recveil.report.comparison.text import (
     FEW_RATINGS,
     PUBLIC_ITEMS,
     PUBLIC_ITEMS_MARK,
+    Making,
     caveats_of,
     commands_of,
     describe_answer,
-    describe_making,
     format_ends,
     format_risk,
     headline_choice,
@@ -68,14 +70,13 @@ def show_comparison(comparison: Comparison) -> None:
     if choice is not None:
         _show_reasons(console, choice)
         _show_gap(console, comparison, choice)
-        _show_commands(console, commands_of(comparison, choice), describe_making(choice))
+        _show_commands(console, commands_of(comparison, choice))
 
 
-def _show_commands(console: Console, commands: list[str], making: str) -> None:
+def _show_commands(console: Console, commands: list[Making]) -> None:
     """Print commands, each on a line that can be copied."""
-    if commands:
-        console.print(making)
-    for command in commands:
+    for purpose, command in commands:
+        console.print(escape(purpose))
         console.print(f"  {escape(printable(command))}", soft_wrap=True)
 
 
@@ -113,7 +114,8 @@ def words_of(comparison: Comparison) -> Iterator[str]:
 
 def _show_settings(console: Console, comparison: Comparison) -> None:
     """Print the measurements, one row per setting, in as many columns as fit."""
-    axis, rows = comparison.axis, comparison.rows
+    axis, rows, choice = comparison.axis, comparison.rows, headline_choice(comparison)
+    limit = None if choice is None else choice.max_risk
     best = {row.title for row in comparison.frontier()}
     heads = _utility_heads(rows)
     risks = [] if axis is REIDENTIFICATION else [axis.column]
@@ -132,7 +134,7 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
             table.add_column(name, no_wrap=True)
         for row in rows:
             cells = _cells(
-                *(row, axis, list(heads)),
+                *(row, axis, list(heads), limit),
                 is_best=row.title in best,
                 is_revealing=row.title in revealing,
             )
@@ -229,7 +231,7 @@ def _legend(rows: list[Row], best: set[str], shown: list[str]) -> Iterator[str]:
         yield popular
     exact = [row for row in rows if publishes_most(row)]
     if exact:
-        named = ", ".join(f"“{row.title}” {percent(row.published_share)}" for row in exact)
+        named = ", ".join(f"“{row.title}” {percent(row.published_share, HIGH)}" for row in exact)
         yield f"! after a setting: it publishes most ratings exactly ({named})."
     if revealing := describe_revealing(rows):
         yield revealing
@@ -250,18 +252,26 @@ def _utility_heads(rows: list[Row]) -> dict[str, str]:
 
 
 def _cells(
-    row: Row, axis: Axis, heads: list[str], *, is_best: bool, is_revealing: bool
+    row: Row,
+    axis: Axis,
+    heads: list[str],
+    limit: float | None,
+    *,
+    is_best: bool,
+    is_revealing: bool,
 ) -> tuple[str, ...]:
     if row.problem:
         return row.title, row.promise, "[red]no result[/]"
-    risks = [] if axis is REIDENTIFICATION else [_risk(row, axis, "measured")]
-    bound = "" if row.bound is None else f"\n≤ {percent(row.bound)}"
+    risks, of_rate = [], limit
+    if axis is not REIDENTIFICATION:
+        risks, of_rate = [_risk(row, axis, "measured", limit)], None
+    bound = "" if row.bound is None else f"\n≤ {percent(row.bound, of_rate)}"
     marks = "[bold]★[/]" * is_best + "[red]![/]" * publishes_most(row)
     return (
         f"{row.title} {marks}" if marks else row.title,
         row.promise,
         *risks,
-        _risk(row, REIDENTIFICATION, "attacked") + bound,
+        _risk(row, REIDENTIFICATION, "attacked", of_rate) + bound,
         _membership(row, is_revealing=is_revealing),
         *(_utility(row, name) for name in heads),
         _coverage(row),
@@ -282,15 +292,15 @@ def _membership(row: Row, *, is_revealing: bool) -> str:
 def _coverage(row: Row) -> str:
     """Return the shares of items and ratings that are kept, marked if one is less than half."""
     mark = f" {PUBLIC_ITEMS_MARK}" if takes_public_items(row) and row.items_kept is not None else ""
-    text = f"{percent(row.items_kept)}{mark}\n{percent(row.ratings_kept)}"
+    text = f"{percent(row.items_kept, LOW)}{mark}\n{percent(row.ratings_kept, LOW)}"
     return f"[red]{text} ![/]" if keeps_little(row) else text
 
 
-def _risk(row: Row, axis: Axis, verb: str) -> str:
+def _risk(row: Row, axis: Axis, verb: str, limit: float | None) -> str:
     rate = axis.of(row)
     if rate is None:
         return f"[dim]not {verb}[/]"
-    return f"{format_risk(rate, axis)}\n[dim]({format_ends(row, axis)})[/]"
+    return f"{format_risk(rate, axis)}\n[dim]({format_ends(row, axis, limit)})[/]"
 
 
 def _utility(row: Row, name: str) -> str:

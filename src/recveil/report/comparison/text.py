@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator
 from shlex import split
+from typing import NamedTuple
 
 import numpy as np
 
@@ -237,13 +238,13 @@ def amount_of(value: float | None, axis: Axis) -> str:
     return f"{format_risk(value, axis)}{' of' * (axis.name != ATTRIBUTE.name)} {axis.label}"
 
 
-def format_ends(row: Row, axis: Axis) -> str:
-    """Format the interval of a risk."""
-    digits = (3,) if axis.name == ATTRIBUTE.name else ()
-    return format_bounds(getattr(row, axis.low), getattr(row, axis.high), *digits)
+def format_ends(row: Row, axis: Axis, limit: float | None = None) -> str:
+    """Format the interval of a risk, whose upper end is compared with a limit."""
+    digits = 3 if axis.name == ATTRIBUTE.name else None
+    return format_bounds(getattr(row, axis.low), getattr(row, axis.high), digits, limit)
 
 
-def describe_risk(row: Row, axis: Axis) -> str:
+def describe_risk(row: Row, axis: Axis, limit: float | None = None) -> str:
     """Describe a risk with its adversary, targets, interval and baseline."""
     if axis.of(row) is None:
         return "not measured, since no user could be attacked"
@@ -253,7 +254,7 @@ def describe_risk(row: Row, axis: Axis) -> str:
         targets += f" of the {row.targets:,}, the most for this adversary"
     return (
         f"{describe_rate(row, axis)} by “{getattr(row, axis.by)}” "
-        f"({format_ends(row, axis)}{targets}){describe_baseline(row, axis)}"
+        f"({format_ends(row, axis, limit)}{targets}){describe_baseline(row, axis)}"
     )
 
 
@@ -473,8 +474,8 @@ def format_kept(row: Row) -> str:
     condition = " if items are public" * takes_public_items(row)
     if row.items_kept == 1 and row.ratings_kept in (None, 1):
         return f"all items and {noun} kept{condition}"
-    ratings = "" if row.ratings_kept is None else f", {noun} {percent(row.ratings_kept)}"
-    return f"items {percent(row.items_kept)}{ratings} kept{condition}"
+    ratings = "" if row.ratings_kept is None else f", {noun} {percent(row.ratings_kept, LOW)}"
+    return f"items {percent(row.items_kept, LOW)}{ratings} kept{condition}"
 
 
 def shorten_headline(*texts: str) -> str:
@@ -551,20 +552,20 @@ def describe_advice(choice: Choice) -> str:
     row, axis = choice.row, choice.axis
     if row is None:
         return describe_answer(choice)
-    return describe_setting(row, choice.utility, axis)
+    return describe_setting(row, choice.utility, axis, choice.max_risk)
 
 
-def describe_setting(row: Row, utility: Purpose, axis: Axis) -> str:
+def describe_setting(row: Row, utility: Purpose, axis: Axis, limit: float | None) -> str:
     """Describe a setting to publish: the retained utility, the risk, and what else it discloses."""
     retained = [_describe_lists(row)] if row.has_lists else []
     retained += [format_ratings(row)] if row.has_ratings else []
     if utility == "ratings":
         retained.reverse()
     bound = axis.bound_of(row)
-    proven = "nothing is proven" if bound is None else f"proven: at most {percent(bound)}"
+    proven = "nothing is proven" if bound is None else f"proven: at most {percent(bound, limit)}"
     return (
-        f"Publish “{row.title}”: {', '.join(retained)}. Risk: {describe_risk(row, axis)}; {proven}."
-        f"{_describe_disclosure(row)}"
+        f"Publish “{row.title}”: {', '.join(retained)}. Risk: {describe_risk(row, axis, limit)}; "
+        f"{proven}.{_describe_disclosure(row)}"
     )
 
 
@@ -612,30 +613,37 @@ FEW_RATINGS = (
     f"Users with few ratings: published users with fewer than {FEWEST_RATINGS}, imputed values not "
     f"counted; releases lack the held-out ratings."
 )
-# Precedes the commands of `commands_of`.
-TO_MAKE = "To make it:"
-_IF_PUBLIC = "To make it, only if the list of rated items is public:"
 
 
-def describe_making(choice: Choice) -> str:
-    """Return the line before the commands, with the condition of the measured coverage."""
-    rows = [choice.row, *choice.less_disclosing[:1]]
-    return _IF_PUBLIC if any(row and takes_public_items(row) for row in rows) else TO_MAKE
+class Making(NamedTuple):
+    """The command that makes a setting, and the line before it."""
+
+    purpose: str
+    command: str
 
 
-def commands_of(comparison: Comparison, choice: Choice) -> list[str]:
+def commands_of(comparison: Comparison, choice: Choice) -> list[Making]:
     """Return the commands that make the answer, and the first setting that discloses less."""
     if choice.row is None:
         return []
     source, *options = comparison.reading.arguments or ("RATINGS",)
     return [
-        format_command(
-            *("anonymize", source, "-o", "out"),
-            *([] if row.k is None else ["--k", str(row.k)]),
-            *(*split(command_options(row.method)), *options),
+        Making(
+            _describe_making(row),
+            format_command(
+                *("anonymize", source, "-o", "out"),
+                *([] if row.k is None else ["--k", str(row.k)]),
+                *(*split(command_options(row.method)), *options),
+            ),
         )
         for row in (choice.row, *choice.less_disclosing[:1])
     ]
+
+
+def _describe_making(row: Row) -> str:
+    """Return the line before a command, with the condition of the measured coverage."""
+    condition = ", only if the list of rated items is public" * takes_public_items(row)
+    return f"To make “{row.title}”{condition}:"
 
 
 def describe_question(choice: Choice) -> str:
@@ -762,7 +770,7 @@ def _describe_safest(choice: Choice) -> list[str]:
     if row is None:
         return ["No setting with a guarantee could be evaluated."]
     if has_coverage(row, axis):
-        return [f"The safest is “{row.title}”: {describe_risk(row, axis)}."]
+        return [f"The safest is “{row.title}”: {describe_risk(row, axis, choice.max_risk)}."]
     advice = (
         "Choose by what is proven: k-anonymity with a k of at least 1 / risk."
         if axis.bound
@@ -782,12 +790,14 @@ def _describe_rejected(choice: Choice) -> list[str]:
     first, *others = choice.rejected
     also = f", with {describe_count(len(others), 'more setting')}" if others else ""
     bound = choice.axis.bound_of(first)
-    proven = "nothing" if bound is None else f"at most {percent(bound)}"
+    limit = choice.max_risk
+    proven = "nothing" if bound is None else f"at most {percent(bound, limit)}"
+    highest = percent(choice.axis.highest(first), limit)
     attacked, targets = first.most_targets_attacked or 0, first.targets or 0
     return [
         f"“{first.title}” retains more and is rejected{also}: only {attacked:,} of {targets:,} "
         f"targets could be attacked, fewer than {percent(COVERAGE)}. Users who were not attacked "
-        f"are not safe, and its measured risk ({percent(choice.axis.highest(first))} at most) "
+        f"are not safe, and its measured risk ({highest} at most) "
         f"counts them as not re-identified. Proven: {proven}."
     ]
 
@@ -795,7 +805,8 @@ def _describe_rejected(choice: Choice) -> list[str]:
 def _describe_safety(choice: Choice, row: Row) -> list[str]:
     """Describe the safety of the answer, what is proven, and what else it discloses."""
     axis = choice.axis
-    caveats = [f"The risk by the strongest adversary: {describe_risk(row, axis)}."]
+    risk = describe_risk(row, axis, choice.max_risk)
+    caveats = [f"The risk by the strongest adversary: {risk}."]
     caveats.append(_describe_proof(row, choice.max_risk, axis))
     if axis is not REIDENTIFICATION and row.risk is not None:
         caveats.append(f"Re-identification: {describe_risk(row, REIDENTIFICATION)}.")
@@ -835,8 +846,9 @@ def describe_coverage(row: Row) -> list[str]:
     )
     condition = ", if the list of rated items is public" * takes_public_items(row)
     return [
-        f"{WARNING if keeps_little(row) else ''}“{row.title}” keeps {percent(row.items_kept)} "
-        f"of the items, which have {percent(row.ratings_kept)} of the {noun}{condition}{short}."
+        f"{WARNING if keeps_little(row) else ''}“{row.title}” keeps "
+        f"{percent(row.items_kept, LOW)} of the items, which have "
+        f"{percent(row.ratings_kept, LOW)} of the {noun}{condition}{short}."
     ]
 
 
@@ -854,9 +866,9 @@ def _describe_proof(row: Row, max_risk: float | None, axis: Axis) -> str:
         )
     if max_risk is not None and row.bound > max_risk:
         return (
-            f"This is measured. The proven bound is {percent(row.bound)}, and better attacks may "
-            f"reach it. For a proof of at most {percent(max_risk)}, use k = {_least_k(max_risk)} "
-            f"or more."
+            f"This is measured. The proven bound is {percent(row.bound, max_risk)}, and better "
+            f"attacks may reach it. For a proof of at most {percent(max_risk)}, use k = "
+            f"{_least_k(max_risk)} or more."
         )
     proof = f"no attack on this release alone re-identifies more than {percent(row.bound)}"
     if axis.of(row) is None:
