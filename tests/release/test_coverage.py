@@ -136,10 +136,12 @@ def test_every_way_to_a_folder_refuses_a_nearly_empty_release_with_the_same_word
     users = np.arange(60)
     items = np.concatenate([1000 + users % 40, 2000 + users % 6])
     table = Ratings.from_columns(np.tile(users, 2), items, 1 + items % 5)
+    with raises("release.nearly-empty") as refused:
+        anonymize(table, k=5, seed=1)
     with pytest.warns(CoverageWarning):
-        in_memory = anonymize(table, k=5, seed=1)
+        in_memory = anonymize(table, k=5, seed=1, allow_sparse_coverage=True)
     made = SparseRows(5, seed=1).anonymize(table)
-    messages = set()
+    messages = {str(refused.value)}
     for release in (in_memory, made):
         assert release.verify().holds  # nothing is published by that
         with raises("release.nearly-empty") as caught:
@@ -150,8 +152,6 @@ def test_every_way_to_a_folder_refuses_a_nearly_empty_release_with_the_same_word
     assert {str(caught.value)} == messages
     assert not list(tmp_path.iterdir())
     assert made.write(tmp_path / "out", allow_sparse_coverage=True).holds
-    with raises("option.required"):
-        anonymize(table, k=5, allow_sparse_coverage=True)
 
 
 def test_the_private_folder_has_what_was_dropped_and_kept(tmp_path):
@@ -186,6 +186,11 @@ def test_a_nearly_empty_release_with_epsilon_is_made_since_its_queries_are_spent
         made = anonymize(table, tmp_path / "out", epsilon=1.0)
     assert made.summary.coverage.is_nearly_empty
     assert made.verification.holds
+    with pytest.warns(CoverageWarning):
+        drawn = anonymize(table, epsilon=1.0)
+    assert f"items: {len(drawn.items)}, warning: less than half of the table's" in " ".join(
+        repr(drawn).split()
+    )
 
 
 def test_what_is_nearly_empty_by_an_estimate_alone():

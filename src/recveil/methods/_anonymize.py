@@ -46,7 +46,7 @@ from recveil.publish.size_estimate import (
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
-from recveil.release.coverage import CoverageWarning
+from recveil.release.coverage import CoverageWarning, reject_nearly_empty
 from recveil.release.dates import Cohort
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.private_folder import digest_of
@@ -590,6 +590,8 @@ def anonymize(
             summary=_summary_sentences(summary, ready.reading),
         )
         if output is None:
+            if not (allow_sparse_coverage or release.published.claim.epsilon is not None):
+                reject_nearly_empty(coverage)
             warn_of_coverage(summary)
             return release
         with naming_cost(release.published.claim):
@@ -877,7 +879,6 @@ def _reject_written(request: AnonymizeRequest) -> None:
     """Raise a RecveilError for options of writing without an output."""
     idle = {"layout": request.layout != "auto", "file_format": request.file_format != "parquet"}
     idle |= {"force": request.force, "allow_large": request.allow_large}
-    idle |= {"allow_sparse_coverage": request.allow_sparse_coverage}
     idle |= {"earlier_release": request.earlier_release is not None}
     if names := [name for name, is_set in idle.items() if is_set]:
         raise RecveilError(

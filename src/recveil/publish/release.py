@@ -22,7 +22,7 @@ from recveil.io.pipes import require_path, temporary_folder
 from recveil.publish.folder import naming_cost, tables, write_release
 from recveil.ratings.arrow_columns import import_optional
 from recveil.release.claim import Claim
-from recveil.release.coverage import Coverage, kept_of
+from recveil.release.coverage import TOO_LITTLE, Coverage, kept_of
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import (
@@ -418,6 +418,10 @@ class Release(Sides, PublishedRows):
         if self.published.claim.about.is_differential:  # exact shares of the table are not shown
             coverage, n_items = self.private.coverage, self.published.items.size
             facts["items"] = f"at most {n_items:,}" if coverage is None else coverage.n_items_kept
+            if coverage is not None and coverage.is_low:
+                facts["items"] = (
+                    f"{coverage.n_items_kept:,}{TOO_LITTLE} of the table's or its ratings"
+                )
             if self.private.seed is not None:
                 facts["claim"] = f"{facts['claim']}, but seeded: no guarantee"
             return facts

@@ -44,9 +44,10 @@ SPARSE_LIKES_UNDONE = (
 )
 # Of releases with dates, by the same measurement.
 SPARSE_DATES_UNDONE = (
-    "Dates make that easier: with dates by week, an adversary who knows the days of ratings, too, "
-    "infers membership with an AUC of 0.98 from all ratings of a user, and of 0.79 from eight. In "
-    "an audit, adversaries who know exact ratings know their days, too."
+    "Dates make that easier: on half of the users of MovieLens 100K, k = 5, with dates by week, an "
+    "adversary with 32 shadow releases who knows the days of ratings, too, infers membership with "
+    "an AUC of 0.98 from all ratings of a user, and of 0.79 from eight (without dates: 0.96 and "
+    "0.70). In an audit, adversaries who know exact ratings know their days, too."
 )
 # For releases made before items with fewer than k raters were omitted.
 SPARSE_RARE_UNDONE = (
