@@ -1,9 +1,13 @@
 """The headline says when there are too few targets, in place of a rate."""
 
+import numpy as np
 import pytest
 
 from recveil.auditing import audit
+from recveil.ratings import Ratings
+from recveil.report.audit.risks import lines_of
 from recveil.report.audit.text import Uncovered, describe_uncovered
+from recveil.report.audit.text import verdict_of as verdict_of_audit
 
 
 def verdict_of(folder, users, items):
@@ -12,11 +16,22 @@ def verdict_of(folder, users, items):
     return audit(folder / "ratings.csv", curves=False).to_dict()["verdict"]
 
 
-@pytest.mark.parametrize("users", [1, 60])
-def test_without_targets_there_is_no_rate(tmp_path, users):
+@pytest.mark.parametrize(("users", "chance"), [(1, "100%"), (60, "1.7%")])
+def test_without_targets_the_headline_is_of_those_who_know_all_ratings(tmp_path, users, chance):
+    """All users have the same two ratings, so that a match is a random pick of them."""
     (only,) = verdict_of(tmp_path, users, 2)
-    assert only.startswith("No user could be attacked")
-    assert "%" not in only
+    assert only.startswith("Adversaries who know some ratings could attack no user")
+    assert f"{chance} (" in only
+    assert f"by an adversary who knows all ratings; a random guess: {chance}" in only
+
+
+def test_the_headline_and_the_risk_agree_if_only_exact_matches_single_users_out():
+    """Each user has an item of their own, and no adversary of some ratings has a target."""
+    users = np.arange(30)
+    table = Ratings.from_columns(users, users, np.ones(30), scale=(1, 5, 1))
+    headline, *_ = verdict_of_audit(found := audit(table, curves=False))
+    assert "100% (88.6–100) of the users are re-identified" in headline
+    assert lines_of(found.risks)[0].partition(": ")[2] in headline
 
 
 def test_few_users_are_too_few(tmp_path):

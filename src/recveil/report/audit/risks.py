@@ -142,7 +142,7 @@ def describe_line(line: RiskLine, *, is_unary: bool = False, is_nominal: bool = 
     found = line.strongest
     sentence = f"{line.risk.capitalize()}: "
     if found is not None:
-        sentence += _finding(found)
+        sentence += describe_finding(found)
     else:
         sentence += f"not measured, as {_REASONS[line.unmeasured]}, {NO_SAFETY}"
         if line.bound is not None:
@@ -185,7 +185,7 @@ def reference_of(
     return (percent(baseline) if digits is None else f"{baseline:.{digits}f}"), words
 
 
-def _finding(found: RiskFigure) -> str:
+def describe_finding(found: RiskFigure) -> str:
     """Return the rate, its reference and its bound."""
     phrase = _PHRASES[found.name][0]
     digits = 2 if found.is_area else None

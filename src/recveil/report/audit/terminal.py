@@ -222,7 +222,8 @@ def show_audit(audit: Audit) -> None:
     else:
         _show_release(console, release)
         guess = f" A random guess gives {percent(audit.attacks[0].baseline)}."
-        before = escape(verdict_of(audit)[0]) + guess * (not release.attacks)
+        is_stated = release.attacks or not any(each.attacked for each in audit.attacks)
+        before = escape(verdict_of(audit)[0]) + guess * (not is_stated)
         console.print(f"Before, with names removed: {before}")
     _show_measures(console, audit)
     _show_notes(console, audit.attacks)

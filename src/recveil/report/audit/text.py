@@ -44,6 +44,7 @@ from recveil.report.audit.disclosure import (
     verdict_of_linkage,
     warnings_of_linkage,
 )
+from recveil.report.audit.risks import describe_finding
 from recveil.report.release import MEASURED
 from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import estimate, format_bounds, percent
@@ -61,10 +62,7 @@ def verdict_of(audit: Audit) -> list[str]:
     """Describe how easily users are re-identified; the first sentence is the headline."""
     attacked = [outcome for outcome in audit.attacks if outcome.attacked]
     if not attacked:
-        return [
-            "No user could be attacked, because too few ratings of each are known: the "
-            "re-identification rate was not measured."
-        ]
+        return [in_likes(_headline_without_targets(audit), audit.ratings.is_unary)]
     worst = max(attacked, key=lambda outcome: outcome.reidentified.ranked)
     is_reliable = not attack_warnings(audit.attacks, audit.checks)
     sentences = [_headline_of_table(worst, may_reassure=is_reliable)]
@@ -76,6 +74,20 @@ def verdict_of(audit: Audit) -> list[str]:
         suffice = "1 known rating suffices" if fewest == 1 else f"{fewest} known ratings suffice"
         sentences.append(f"{suffice} to re-identify half of the users (“{adversary}”).")
     return [in_likes(sentence, audit.ratings.is_unary) for sentence in sentences]
+
+
+def _headline_without_targets(audit: Audit) -> str:
+    """State the strongest figure where adversaries who know some ratings attacked nobody."""
+    found = audit.risks_before.singling_out.strongest
+    if found is None:
+        return (
+            "No user could be attacked, because too few ratings of each are known: the "
+            "re-identification rate was not measured."
+        )
+    return (
+        f"Adversaries who know some ratings could attack no user, as too few of each are known; "
+        f"{describe_finding(found)}."
+    )
 
 
 def describe_rate(outcome: Outcome) -> str:
@@ -460,13 +472,14 @@ def headline_of(release: AttackedRelease) -> str:
     if isinstance(release, AttackedSynthetic):
         return _headline_of_synthetic(release)
     worst, attack = release.strongest
-    if attack.skipped == attack.requested:
+    strongest, is_idle = strongest_by_all(release), attack.skipped == attack.requested
+    if is_idle and strongest is None:
         return "No user could be attacked in the release, which shows nothing."
     is_unary = release.manifest.scale.unary
     knows = describe_knowledge(worst, is_unary=is_unary)
     rate, among = attack.reidentified, _among_attacked(release, attack)
     who = f"“{worst.name}”, who knows {knows}"
-    if (strongest := strongest_by_all(release)) and strongest[0].rate > rate.rate:
+    if strongest is not None and (is_idle or strongest[0].rate > rate.rate):
         (rate, who), among = strongest, ""
     guarantee = f"the guarantee is at most {percent(attack.bound)}{limited_to_one(release)}"
     about = release.manifest.claim.about
