@@ -251,8 +251,8 @@ def without_dates(
     """Add a note of columns that are named as dates or times, and of how to publish them.
 
     >>> ratings = Ratings.from_columns(["ann"], ["Heat"], [4])
-    >>> reading = Reading(ratings, "r.csv", unread=("when", "city"))
-    >>> without_dates(reading, "when").notes, without_dates(reading, "when").unread
+    >>> reading = without_dates(Reading(ratings, "r.csv", unread=("when", "city")), "when")
+    >>> reading.notes, reading.unread
     (("The release has no dates: 'when' is left out.",), ('city',))
     """
     times = [column.name for column in reading.columns if column.role == "time"]

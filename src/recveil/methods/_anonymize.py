@@ -789,7 +789,6 @@ def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times
 
 
 def _note_dates(reading: Reading, maker: Maker, request: AnonymizeRequest) -> Reading:
-    """Note the dates that the release leaves out."""
     if request.options.get("dates") is not None:
         return reading
     has_none = request.hide_items or request.layout == "model"

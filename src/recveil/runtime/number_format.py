@@ -10,8 +10,8 @@ def percent(share: float | None, limit: float | None = None) -> str:
 
     Below 1%, it has two significant digits; a dash means that there is none.
 
-    >>> percent(0.10032), percent(0.10032, limit=0.1), percent(0.1, limit=0.1)
-    ('10%', '10.03%', '10%')
+    >>> percent(0.10032), percent(0.10032, limit=0.1)
+    ('10%', '10.03%')
     """
     if share is None or not math.isfinite(share):
         return "–"
@@ -26,10 +26,7 @@ def format_bounds(
     digits: int | None = None,
     limit: float | None = None,
 ) -> str:
-    """Format an interval, of a share in percent or with `digits` decimals; a dash for none.
-
-    The upper end is not rounded to the limit that it is compared with.
-    """
+    """Format an interval, in percent or with `digits` decimals, and no high rounded to a limit."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return "–"
     between = "–" if low >= 0 else " to "
@@ -65,7 +62,7 @@ def _percentage(share: float, limit: float | None = None) -> str:
 
 
 def _not_rounded_to(limit: float | None, number: float, text: str, digits: int) -> str:
-    """Return a number with as many decimals as show on which side of a limit it is."""
+    # As many decimals as show on which side of the limit it is
     if limit is None or not math.isfinite(number):
         return text
     while digits < _MOST_DIGITS and _side(float(text.replace(",", "")), limit) != _side(

@@ -77,7 +77,6 @@ def verdict_of(audit: Audit) -> list[str]:
 
 
 def _headline_without_targets(audit: Audit) -> str:
-    """State the strongest figure where adversaries who know some ratings attacked nobody."""
     found = audit.risks_before.singling_out.strongest
     if found is None:
         return (

@@ -239,7 +239,7 @@ def amount_of(value: float | None, axis: Axis) -> str:
 
 
 def format_ends(row: Row, axis: Axis, limit: float | None = None) -> str:
-    """Format the interval of a risk, whose upper end is compared with a limit."""
+    """Format the interval of a risk."""
     digits = 3 if axis.name == ATTRIBUTE.name else None
     return format_bounds(getattr(row, axis.low), getattr(row, axis.high), digits, limit)
 
@@ -641,7 +641,6 @@ def commands_of(comparison: Comparison, choice: Choice) -> list[Making]:
 
 
 def _describe_making(row: Row) -> str:
-    """Return the line before a command, with the condition of the measured coverage."""
     condition = ", only if the list of rated items is public" * takes_public_items(row)
     return f"To make “{row.title}”{condition}:"
 

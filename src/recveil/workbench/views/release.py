@@ -149,7 +149,7 @@ def _page(request: Request) -> Response:
 def _fill_form(
     job: Job | None, setting: Mapping[str, Any] | None, free_name: str
 ) -> Mapping[str, object]:
-    """Return the fields as they were entered for a job that made no release, or as chosen."""
+    # What was entered for a job that made no release stays
     empty: dict[str, object] = dict.fromkeys(_FIELDS, "")
     if job is not None and job.state != "done":
         return {**empty, **job.settings.get("entered", {})}
