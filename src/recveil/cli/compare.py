@@ -128,8 +128,7 @@ def compare(
     """Measure risk and utility of many methods and k on your own data.
 
     Finished settings are kept in OUTPUT: a stopped run writes their page, and the same command
-    resumes it. It exits with 1 if --max-risk or --min-k is given and no setting is recommended, or
-    if no setting has a result.
+    resumes it. Exit code 1: no setting has a result, or is recommended within limits that are set.
 
     Example: `recveil compare ratings.csv --k 2,5,10,50 --max-risk 0.1 -o comparison`
     """

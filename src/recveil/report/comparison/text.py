@@ -616,8 +616,9 @@ FEW_RATINGS = (
 
 
 class Making(NamedTuple):
-    """The command that makes a setting, and the line before it."""
+    """The command that makes a setting."""
 
+    # The line before it
     purpose: str
     command: str
 

@@ -239,8 +239,8 @@ def _further_options(project: Project, form: Mapping[str, str]) -> dict[str, obj
     """Parse the options that rows with k alone have: dates, an earlier release, attributes."""
     options: dict[str, object] = {}
     for name in ("dates", "date_range"):
-        if given := form.get(name, "").strip():
-            options[name] = given
+        if text := form.get(name, "").strip():
+            options[name] = text
     if number := form.get("previous"):
         earlier = [each for each in _list_continuable(project) if str(each.id) == number]
         if not earlier:
