@@ -1,5 +1,6 @@
 """The room Release: a release is made, checked, described and taken away; its twin is not."""
 
+import html
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -159,6 +160,20 @@ def test_the_form_of_a_failed_release_keeps_what_was_entered(dropped):
     page = dropped.get("/release").text
     assert 'name="k" type="number" min="2" step="1" value="5"' in page
     assert f'{previous}><option value="">none' in page
+
+
+def test_a_release_says_that_dates_are_left_out_and_which_field_publishes_them(
+    browser, quick, small_table
+):
+    head, *rows = small_table.decode().splitlines()
+    lines = [f"{head},time", *(f"{row},2024-01-{1 + at % 28:02}" for at, row in enumerate(rows))]
+    browser.drop("dated.csv", "\n".join([*lines, ""]).encode())
+    browser.wait("data", "risk")
+    browser.send("/release/make", method="sparse", k="4", name="a", file_format="csv")
+    (job,) = browser.wait("release")
+    assert (job.state, job.error) == ("done", "")
+    said = "no dates: 'time' is left out; to publish them by period, set “Dates of ratings”."
+    assert said in html.unescape(browser.get("/release").text)
 
 
 def test_items_with_personal_ids_are_refused_or_hidden_where_that_is_wanted(browser, quick):

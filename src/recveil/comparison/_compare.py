@@ -57,6 +57,7 @@ from recveil.runtime.progress import THE_REST, expect, parts
 from recveil.runtime.safe_repr import brief
 
 _READING = "Reading ratings"
+_NO_DATES = "Compared releases have no dates"
 _DATING = "; anonymize publishes them by period with dates (--dates)"
 # A setting of so many pairs of a user and an item takes about ten minutes.
 _MOST_PAIRS = 200_000_000
@@ -265,7 +266,7 @@ def _perform(
         begin(_READING)
         # Released rows carry no times, so that invalid ones are no error.
         read = understand(request.source, times=False, **request.reading).settled()
-        read = without_dates(read, request.reading.get("time"), _DATING, "Compared releases have")
+        read = without_dates(read, request.reading.get("time"), _DATING, _NO_DATES)
         read = _sample_of_large(read, request.seed)
         warn_of_reading(read)
         ratings = read.ratings

@@ -235,6 +235,8 @@ def warn_of_notes(notes: Iterable[str]) -> None:
         warnings.warn(note, ReadingWarning, stacklevel=level)
 
 
+# The beginning of the note on dates that a release leaves out
+NO_DATES = "The release has no dates"
 # Options of methods that publish dates, as far as a method has them.
 _DATING = ("dates", "date_range")
 
@@ -246,7 +248,7 @@ def how_to_date(options: Container[str]) -> str:
 
 
 def without_dates(
-    reading: Reading, named: str | int | None, how: str = "", releases: str = "The release has"
+    reading: Reading, named: str | int | None, how: str = "", beginning: str = NO_DATES
 ) -> Reading:
     """Add a note of columns that are named as dates or times, and of how to publish them.
 
@@ -268,7 +270,7 @@ def without_dates(
     left_out = f"{listed(named_times)} {'is' if len(times) == 1 else 'are'}"
     if not times:
         left_out = "times are"
-    note = f"{releases} no dates: {left_out} left out{how}."
+    note = f"{beginning}: {left_out} left out{how}."
     unread = tuple(name for name in reading.unread if name not in times)
     return replace(reading, notes=(*reading.notes, note), unread=unread)
 

@@ -20,6 +20,7 @@ from recveil.comparison.settings import (
     list_settings,
     variants_of,
 )
+from recveil.io.ingestion import NO_DATES
 from recveil.io.options import ReadingOptions
 from recveil.io.raw_rows import RawRows, find_problems, read_raw_rows
 from recveil.publish.size_estimate import Expected, expect_sparse
@@ -606,6 +607,7 @@ def make_release(job: Assignment) -> Mapping[str, object]:
         "statements": [
             *describe_summary(written.summary),
             *describe_formulas(released.published.items),
+            *[note for note in written.reading.notes if note.startswith(NO_DATES)],
         ],
         "linkage_warnings": list(
             dict.fromkeys(
