@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from recveil.cli import app
 from recveil.workbench.wording import _PAGES, _WITHOUT_PAGE, page_words
 from recveil.workbench.worker import _name_uploads
 
@@ -65,6 +67,7 @@ def test_a_message_names_what_pages_have(message, expected):
 
 def test_no_error_shows_a_command_that_a_page_replaces_or_lacks():
     text = (Path(__file__).parents[1] / "form" / "error_messages.txt").read_text()
+    assert {*_WITHOUT_PAGE.split("|"), *_PAGES, "workbench"} == {*get_command(app).commands}
     commands = re.compile(rf"recveil (?:{_WITHOUT_PAGE}|{'|'.join(_PAGES)})(?![\w-])|\s--[a-z]")
     assert commands.search(text)
     messages = [line for line in text.splitlines() if "audit-lists" not in line]
