@@ -107,6 +107,7 @@ def test_a_line_has_the_losses_of_shared_rows_and_no_exact_share_of_others():
     assert low
     assert ("warning: less than half" in repr(few)) is low
     drawn = rv.Synthesizer(30, seed=7, item_catalog="as-rated").anonymize(RATINGS)
+    assert "warning" not in repr(drawn)
     assert "differentially-private, but seeded: no guarantee" in repr(drawn)
     assert "kept" not in repr(drawn)
 
@@ -182,5 +183,7 @@ def test_times_of_ratings_are_not_lost_without_a_word():
         days=np.arange(RATINGS.n_ratings),
         scale=RATINGS.scale,
     )
-    with pytest.warns(UserWarning, match=r"has no dates: times are left out; .* set dates \(--dates\)"):
+    with pytest.warns(
+        UserWarning, match=r"has no dates: times are left out; .* set dates \(--dates\)"
+    ):
         rv.anonymize(dated, k=5, seed=1)

@@ -415,19 +415,17 @@ class Release(Sides, PublishedRows):
 
     def _facts(self) -> dict[str, object]:
         facts = super()._facts()
-        if self.published.claim.about.is_differential:  # exact shares of the table are not shown
-            coverage, n_items = self.private.coverage, self.published.items.size
-            facts["items"] = f"at most {n_items:,}" if coverage is None else coverage.n_items_kept
-            if coverage is not None and coverage.is_low:
-                facts["items"] = (
-                    f"{coverage.n_items_kept:,}{TOO_LITTLE} of the table's or its ratings"
-                )
-            if self.private.seed is not None:
-                facts["claim"] = f"{facts['claim']}, but seeded: no guarantee"
-            return facts
-        if (kept := self._coverage) is None:
-            return {**facts, "items": f"at most {self.published.items.size:,}"}
-        return {**facts, **kept_of(kept)}
+        kept = self._coverage
+        if kept is None:
+            facts["items"] = f"at most {self.published.items.size:,}"
+        elif self.published.claim.about.is_differential:  # exact shares are not shown
+            low = f"{TOO_LITTLE} of the table's, or of the ratings" * kept.is_low
+            facts["items"] = f"{kept.n_items_kept:,}{low}"
+        else:
+            facts |= kept_of(kept)
+        if self.published.claim.about.is_differential and self.private.seed is not None:
+            facts["claim"] = f"{facts['claim']}, but seeded: no guarantee"
+        return facts
 
     @cached_property
     def _coverage(self) -> Coverage | None:
