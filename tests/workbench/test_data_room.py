@@ -272,7 +272,7 @@ class TestADifficultFile:
         assert "CL-0" in page
         assert page.count("<select name=") >= 4
         assert 'data-state="failed"' in page
-        assert "--" not in page.partition("<pre")[0]
+        assert not re.search(r"[\s(“]--[a-z]", page.partition("<pre")[0])  # a token may have --
 
     def test_has_a_late_line_in_another_encoding(self, browser, monkeypatch):
         monkeypatch.setattr(raw_rows, "_HEAD_BYTES", 100)

@@ -555,7 +555,7 @@ def describe_advice(choice: Choice) -> str:
     return describe_setting(row, choice.utility, axis, choice.max_risk)
 
 
-def describe_setting(row: Row, utility: Purpose, axis: Axis, limit: float | None) -> str:
+def describe_setting(row: Row, utility: Purpose, axis: Axis, limit: float | None = None) -> str:
     """Describe a setting to publish: the retained utility, the risk, and what else it discloses."""
     retained = [_describe_lists(row)] if row.has_lists else []
     retained += [format_ratings(row)] if row.has_ratings else []
