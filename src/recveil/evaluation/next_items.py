@@ -248,7 +248,7 @@ class RecentItemCosine(OrderedRanker):
         weights = valued(user_rows, spectrum.scale) * 0.5 ** ((last[row_of] - days) / setting[0])
         weighted = user_rows.matrix(spectrum.n_items, weights)[:, spectrum.modelled]
         scores = np.zeros(weighted.shape)
-        scores[:, by_some] = weighted[:, by_some] @ similar
+        scores[:, by_some] = (weighted[:, by_some] @ similar).toarray()
         return np.asarray(spectrum.spread(scores), np.float64)
 
 
