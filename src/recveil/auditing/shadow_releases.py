@@ -13,6 +13,7 @@ from recveil.attacks import Adversary, Anonymizer, AttackTarget, choose_targets,
 from recveil.attacks.attack_target import PairAnonymizer, pairs_of
 from recveil.attacks.knowledge import Knowledge, know_everything
 from recveil.attacks.membership.inference import only
+from recveil.attacks.membership.noisy_sums import SumProducts, log_odds_by_sums
 from recveil.attacks.membership.shadow_models import (
     Flags,
     InferredMembers,
@@ -33,9 +34,11 @@ from recveil.attacks.reidentification.on_release import without_unpublished
 from recveil.attacks.statistics import FEWEST, GroupRate, Interval, quarters
 from recveil.methods.published_users import DeclaredAttributes
 from recveil.methods.registry import same_again
+from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
+from recveil.release.noisy_answers import Arrays as Answers
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.progress import track
 from recveil.runtime.reportable import Reportable
@@ -88,6 +91,8 @@ class ShadowMembership(Reportable):
     users: int
     # By number of exact ratings known of each user: "8" and "all". Users with fewer are left out.
     by_known: dict[str, ByShadows]
+    # Whether the releases have noisy answers, which were attacked, too
+    has_answers: bool = False
 
     @property
     def strongest(self) -> Interval | None:
@@ -161,11 +166,9 @@ def attack_by_shadows(
     *,
     n_scored: int = MAX_SCORED,
 ) -> ShadowMembership:
-    """Infer membership in releases of halves of the users from other such releases.
-
-    Source: Carlini et al. 2022. At most `n_scored` users are scored. The population's model is
-    learned from the first two releases, which together hold all users.
-    """
+    """Infer membership in releases of halves of the users from other such releases."""
+    # Source: Carlini et al. 2022. At most `n_scored` users are scored. The population's model is
+    # learned from the first two releases, which together hold all users.
     check_shadows(n)
     if not ratings.scale.ordered:  # nominal labels are attacked as pairs
         words, make_of_words = ratings, make
@@ -184,28 +187,30 @@ def attack_by_shadows(
     known = _all_known(ratings, seed, n_scored, has_dates=has_dates)
     rng = np.random.default_rng([seed, 4])
     scorers: dict[str, ShadowScorer] = {}
-    collected = _Scores()
+    collected, of_answers = _Scores(), _AnswerScorer(ratings, known, seed)
     for pair in track(range(n // 2), "Making shadow releases", share=1):
         order = rng.permutation(ratings.n_users)
         middle = ratings.n_users // 2
         halves = [np.sort(half) for half in (order[:middle], order[middle:])]
-        tables = [
-            _release(ratings, half, make, seed=2 * pair + place + 1 + seed * (n + 1))
-            for place, half in enumerate(halves)
+        makers = [make(2 * pair + place + 1 + seed * (n + 1)) for place in range(2)]
+        releases = [
+            _release(ratings, half, maker) for half, maker in zip(halves, makers, strict=True)
         ]
+        tables = [table for table, _ in releases]
         if not scorers:
             population = learn_population(tables)
             scorers = {
                 name: ShadowScorer(population, about, adversary, ratings.scale, ratings.csr)
                 for name, (about, adversary) in known.items()
             }
-        for half, table in zip(halves, tables, strict=True):
-            collected.add(ratings, half, table, scorers)
+        for half, maker, (table, answers) in zip(halves, makers, releases, strict=True):
+            log_odds = of_answers.log_odds(maker, answers)
+            collected.add(ratings, half, table, scorers, log_odds)
     activity = ratings.activity
     by_known = {
         name: collected.judge(name, about, activity, seed) for name, (about, _) in known.items()
     }
-    return ShadowMembership(n, ratings.n_users, by_known)
+    return ShadowMembership(n, ratings.n_users, by_known, collected.has_answers)
 
 
 def _all_known(
@@ -229,10 +234,11 @@ def _all_known(
 
 
 def _release(
-    ratings: Ratings, half: NDArray[np.int64], make: Callable[[int], Anonymizer], seed: int
-) -> AttackTarget:
+    ratings: Ratings, half: NDArray[np.int64], maker: Anonymizer
+) -> tuple[AttackTarget, Answers | None]:
     try:
-        table = AttackTarget.from_release(make(seed).anonymize(only(ratings, half)), ratings)
+        release = maker.anonymize(only(ratings, half))
+        table = AttackTarget.from_release(release, ratings)
         n_absent = int((table.record_of[half] < 0).sum()) if table.contains_users else 0
         if n_absent:  # they would count as members who are hard to recognize
             raise RecveilError(
@@ -240,7 +246,7 @@ def _release(
                 f"infer membership without shadows",
                 code="release.unsupported",
             )
-        return table
+        return table, release.published.answers
     except RecveilError as error:
         raise RecveilError(
             f"shadows (--shadows): no such release can be made of one half of the users: {error}",
@@ -248,10 +254,64 @@ def _release(
         ) from error
 
 
+class _AnswerScorer:
+    """Tests membership by published noisy answers, given the ratings of all users."""
+
+    def __init__(
+        self, ratings: Ratings, known: dict[str, tuple[Knowledge, Adversary]], seed: int
+    ) -> None:
+        self._ratings = ratings
+        self._known = {name: about for name, (about, _) in known.items()}
+        each = [about.targets for about in self._known.values()]
+        targets = np.unique(np.concatenate([np.empty(0, np.int64), *each]))
+        others = np.setdiff1d(np.arange(ratings.n_users), targets)
+        np.random.default_rng([seed, 5]).shuffle(others)
+        n_others = max(0, MAX_SCORED_IN_AUDIT - targets.size)
+        self._users = np.sort(np.concatenate([targets, others[:n_others]]))
+
+    def log_odds(self, maker: Anonymizer, answers: Answers | None) -> dict[str, Numbers]:
+        if answers is None or not isinstance(maker, Synthesizer):
+            return {}
+        users = maker.queried(only(self._ratings, self._users))
+        tables = {
+            name: maker.queried(self._table(about))
+            for name, about in self._known.items()
+            if KNOWN_RATINGS[name] is not None
+        }
+        places = {
+            name: np.searchsorted(self._users, about.targets) for name, about in self._known.items()
+        }
+        parts: dict[str, list[SumProducts]] = {name: [] for name in places}
+        for query in maker.answered_queries(self._ratings, answers):
+            vectors = query.vectors(users)
+            for name, place in places.items():
+                known = query.vectors(tables[name]) if name in tables else vectors[place]
+                part = SumProducts.of(vectors, known, query.off, is_symmetric=query.is_symmetric)
+                parts[name].append(part)
+        n_all = self._ratings.n_users
+        return {name: log_odds_by_sums(of, places[name], n_all) for name, of in parts.items()}
+
+    def _table(self, about: Knowledge) -> Ratings:
+        values = np.ones(about.items.size, np.float32) if about.values is None else about.values
+        order = np.lexsort(
+            (about.items, np.repeat(np.arange(about.targets.size), np.diff(about.indptr)))
+        )
+        return Ratings(
+            self._ratings.users[about.targets],
+            self._ratings.items,
+            about.indptr,
+            about.items[order],
+            values[order],
+            None if about.days is None else about.days[order],
+            self._ratings.scale,
+        )
+
+
 class _Scores:
     """Scores of the releases, collected one by one."""
 
     def __init__(self) -> None:
+        self._log_odds: dict[str, list[Numbers]] = {name: [] for name in KNOWN_RATINGS}
         self._halves: list[NDArray[np.int64]] = []
         self._by_release: dict[str, list[dict[str, Numbers]]] = {name: [] for name in KNOWN_RATINGS}
         self._by_counts: dict[str, list[dict[str, Numbers]]] = {name: [] for name in KNOWN_RATINGS}
@@ -262,14 +322,21 @@ class _Scores:
         half: NDArray[np.int64],
         table: AttackTarget,
         scorers: dict[str, ShadowScorer],
+        log_odds: dict[str, Numbers],
     ) -> None:
-        """Score all users by one release, and by exact counts of its users."""
+        """Score all users by one release and its answers, and by exact counts of its users."""
         self._halves.append(half)
         counts = only(ratings, half).support.astype(np.float64)
         shares = ratings.support / ratings.n_users
         for name, scorer in scorers.items():
             self._by_release[name].append(scorer.score(table))
             self._by_counts[name].append(scorer.by_counts(counts, shares, half.size))
+        for name, found in log_odds.items():
+            self._log_odds[name].append(found)
+
+    @property
+    def has_answers(self) -> bool:
+        return any(len(found) == len(self._halves) for found in self._log_odds.values())
 
     def judge(
         self, name: str, about: Knowledge, activity: NDArray[np.int64], seed: int
@@ -277,9 +344,14 @@ class _Scores:
         """Attack each release with all others as shadow releases."""
         inside = np.stack([np.isin(about.targets, half) for half in self._halves], axis=1)
         scores = _stack(self._by_release[name])
+        log_odds = None
+        if self.has_answers:
+            log_odds = np.stack(self._log_odds[name], axis=1)
+            scores["answers"] = log_odds
         control = shuffle_membership(inside, seed)
         found, null = (
-            decide_members(likelihood_ratios(scores, each), each) for each in (inside, control)
+            decide_members(likelihood_ratios(scores, each), each, log_odds)
+            for each in (inside, control)
         )
         counts = likelihood_ratios(_stack(self._by_counts[name]), inside)
         return ByShadows(

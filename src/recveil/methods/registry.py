@@ -64,7 +64,7 @@ from recveil.release.coverage import PublishedCounts
 from recveil.release.dates import DATE_RANGE, period_of
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import Manifest
-from recveil.release.method import Method, Variant, publishes_likes
+from recveil.release.method import Method, Variant, has_answers, publishes_likes
 from recveil.release.records import Records
 from recveil.release.registry import (
     all_methods,
@@ -166,6 +166,7 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer | None:
         item_catalog=None if manifest.settings["item_catalog"] == "selected" else AS_RATED,
         max_ratings=manifest.settings.get("max_ratings"),
         rating_grid=grid,
+        publish_answers=has_answers(manifest.settings),
         seed=seed,
     )
 

@@ -9,6 +9,7 @@ from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, Pseudonymizer, anonymize
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.claim import bounds_of
 from recveil.release.manifest_reader import known_manifest
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -45,6 +46,10 @@ class OfOthers:
         return Pseudonymizer().anonymize(self._others)
 
 
+def maker(seed, kind=Synthesizer, **options):
+    return kind(20.0, item_catalog="as-rated", seed=seed, **options)
+
+
 class TestAttack:
     def test_exact_sums_of_few_users_reveal_members(self, ratings):
         found = attack_by_shadows(
@@ -54,6 +59,29 @@ class TestAttack:
         # One such interval in twenty misses it, and seeds are fixed: a bit of room.
         by_lot = found.by_known["all"].null_auc
         assert by_lot.low - 0.02 < 0.5 < by_lot.high + 0.02
+
+    def test_published_answers_are_attacked_too(self, ratings):
+        """More than from users alone, and no more than the bound of the guarantee."""
+        alone = attack_by_shadows(ratings, maker, 16)
+        both = attack_by_shadows(ratings, lambda seed: maker(seed, publish_answers=True), 16)
+        assert (alone.has_answers, both.has_answers) == (False, True)
+        alone, both = alone.by_known["all"], both.by_known["all"]
+        assert both.inferred.auc.low > alone.inferred.auc.high
+        bound = bounds_of(maker(1).anonymize(ratings).published.claim)["most_auc"]
+        assert 0.8 < both.inferred.auc.rate < bound
+        assert both.null_auc.low - 0.02 < 0.5 < both.null_auc.high + 0.02
+
+    def test_published_answers_of_others_reveal_nothing(self, ratings):
+        class Others(Synthesizer):
+            def anonymize(self, _):
+                return super().anonymize(make_ratings(60, 80, 1_500, seed=self.seed))
+
+        found = attack_by_shadows(
+            ratings, lambda seed: maker(seed, publish_answers=True, kind=Others), 16
+        )
+        assert found.has_answers
+        for result in found.by_known.values():
+            assert result.inferred.auc.low < 0.5 < result.inferred.auc.high
 
     def test_a_release_of_others_reveals_nothing(self, ratings):
         found = attack_by_shadows(ratings, lambda seed: OfOthers(ratings, seed), 16)
@@ -103,3 +131,10 @@ class TestAudit:
         found = audit(ratings, release=tmp_path / "out", shadows=8, targets=20, curves=False)
         assert "all" in found.to_dict()["release"]["shadows"]
         assert "shadow" not in repr(found)
+
+    def test_answers_are_named(self, ratings, tmp_path):
+        options = {"epsilon": 20.0, "item_catalog": "as-rated", "ledger": "none"}
+        anonymize(ratings, tmp_path / "out", publish_answers=True, **options)
+        found = audit(ratings, release=tmp_path / "out", shadows=8, targets=20, curves=False)
+        assert found.to_dict()["release"]["shadows"]["answers"] is True
+        assert "The published answers are attacked, too" in str(found.to_dict())

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,20 +160,36 @@ def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
     return judge_members(decide_members(ratios, inside), inside)
 
 
-def decide_members(ratios: Ratios, inside: Flags) -> Numbers:
+def decide_members(ratios: Ratios, inside: Flags, log_odds: Numbers | None = None) -> Numbers:
     """Return the log-odds of every user's membership of each release, shape as `inside`.
 
     A logistic regression learns the weight of each score on one half of the users; it is measured
     on the other half, in other releases, and then the other way round.
     """
+    # With log-odds by known noise, the first half also chooses between them alone and all scores,
+    # by the AUC in releases that neither has learned from.
     combined = np.zeros(inside.shape)
     half, part = np.arange(len(inside)) % 2, np.arange(inside.shape[1]) // 2 % _PARTS
+    evidence = [ratios.values]
+    if log_odds is not None:
+        evidence = [np.concatenate([ratios.values, log_odds[..., None]], axis=-1)]
+        evidence.append(log_odds[..., None])
     for users, releases in product(range(2), range(_PARTS)):
         # Members of one half reveal those of the other, so train and test releases differ.
-        taught = np.ix_(half != users, part != releases)
-        judged = np.ix_(half == users, part == releases)
-        combined[judged] = _decisions(ratios.values[taught], inside[taught], ratios.values[judged])
+        is_taught, others = half != users, part != releases
+        taught, judged = np.ix_(is_taught, others), np.ix_(~is_taught, ~others)
+        best = evidence[0]
+        if len(evidence) > 1:
+            tried = part == (releases + 1) % _PARTS
+            cells = np.ix_(is_taught, others & ~tried), np.ix_(is_taught, tried)
+            best = max(evidence, key=partial(_area_elsewhere, inside, *cells))
+        combined[judged] = _decisions(best[taught], inside[taught], best[judged])
     return combined
+
+
+def _area_elsewhere(inside: Flags, taught: Any, tried: Any, evidence: Numbers) -> float:
+    found = _decisions(evidence[taught], inside[taught], evidence[tried])
+    return area_under_curve(found[inside[tried]], found[~inside[tried]]).rate
 
 
 def judge_members(combined: Numbers, inside: Flags, n_choices: int = 1) -> InferredMembers:
@@ -245,12 +261,10 @@ def shuffle_membership(inside: Flags, seed: int) -> Flags:
 
 
 def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95) -> Interval:
-    """Return the AUC with an interval clustered by user and by pair of releases.
-
-    DeLong's variance with its terms summed by user and by pair of releases (two-way clusters: the
-    sum of both minus that of single scores, and at least each of them), and Student's distribution,
-    as there are few pairs. `trials` counts users.
-    """
+    """Return the AUC with an interval clustered by user and by pair of releases."""
+    # DeLong's variance with its terms summed by user and by pair of releases (two-way clusters: the
+    # sum of both minus that of single scores, and at least each of them), and Student's
+    # distribution, as there are few pairs. `trials` counts users.
     members, others = np.sort(scores[inside]), np.sort(scores[~inside])
     if not (members.size and others.size):
         return wilson_interval(0, 0)
@@ -286,7 +300,7 @@ _OF_ROWS = 3.0
 # Weight of an item rated below the mean; others weigh 1.
 _RATED = 0.4
 # The probability that a user is in a release, and the variance of membership.
-_P_MEMBER, _MEMBER_VARIANCE = 0.5, 0.25
+_P_MEMBER, MEMBER_VARIANCE = 0.5, 0.25
 # Noise variances of an item's count, for the joint test: in exact counts, and in released rows.
 _EXACT_NOISES, _ROW_NOISES = (0.3,), (2.0, 8.0)
 # Bound on how much better than usual a row fits.
@@ -332,13 +346,12 @@ def learn_population(pair: Sequence[AttackTarget]) -> Population:
 
 
 class JointCounts:
-    """Scores targets by all item counts together, given the rows of all users.
+    """Scores targets by all item counts together, given the rows of all users."""
 
-    If each user is a member with probability p = 1/2, the counts have the covariance S = p (1 - p)
-    A'A + s I, for the matrix A of all rows. The evidence for known items x is x' S^-1 (c - p A'1),
-    S and the expected counts without the target's row: the linear test for one more row (Fisher
-    1936). It uses that counts of items with the same raters are correlated.
-    """
+    # If each user is a member with probability p = 1/2, the counts have the covariance
+    # S = p (1 - p) A'A + s I, for the matrix A of all rows. The evidence for known items x is
+    # x' S^-1 (c - p A'1), S and the expected counts without the target's row: the linear test for
+    # one more row (Fisher 1936). It uses that counts of items with the same raters are correlated.
 
     def __init__(self, rows: Rows, known: Rows, targets: NDArray[np.int64]) -> None:
         rows = Rows((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)
@@ -359,7 +372,7 @@ class JointCounts:
         published = counts > 0  # rare items are omitted from some releases
         off = counts[published] - _P_MEMBER * self._support[published]
         rows, known = self._targets[:, published], self._known[:, published]
-        products = _MEMBER_VARIANCE * self._products[np.ix_(published, published)]
+        products = MEMBER_VARIANCE * self._products[np.ix_(published, published)]
         return {
             f"joint counts, noise {noise:g}": _without_target(
                 products + noise * np.eye(len(products)), off, rows, known
@@ -373,12 +386,21 @@ def _without_target(covariance: Numbers, off: Numbers, rows: Numbers, known: Num
     solved = linalg.cho_solve(linalg.cho_factor(covariance), np.column_stack([off, rows.T]))
     of_off, of_rows = solved[:, 0], solved[:, 1:]
     square, cross = (rows * of_rows.T).sum(axis=1), (known * of_rows.T).sum(axis=1)
-    # Sherman and Morrison, for the rank of one that the target's row adds
-    left = np.maximum(1 - _MEMBER_VARIANCE * square, _LEAST_LEFT)
-    evidence = known @ of_off + _P_MEMBER * cross
-    return np.asarray(
-        evidence + _MEMBER_VARIANCE * cross * (rows @ of_off + _P_MEMBER * square) / left
-    )
+    return leave_targets_out(known @ of_off, rows @ of_off, cross, square)
+
+
+def leave_targets_out(
+    known_fit: Numbers,
+    row_fit: Numbers,
+    cross: Numbers,
+    square: Numbers,
+    p_member: float = _P_MEMBER,
+) -> Numbers:
+    """Return ``x' S^-1 (y + p r)``, S without what a target's row r adds."""
+    # Given x' S^-1 y, r' S^-1 y, x' S^-1 r and r' S^-1 r (Sherman and Morrison).
+    left = np.maximum(1 - MEMBER_VARIANCE * square, _LEAST_LEFT)
+    again = MEMBER_VARIANCE * cross * (row_fit + p_member * square) / left
+    return np.asarray(known_fit + p_member * cross + again)
 
 
 class ShadowScorer:

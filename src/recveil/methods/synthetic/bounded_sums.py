@@ -217,17 +217,7 @@ def moments(
     of minus the direction. So the sum is that of ``s sᵀ`` and, for each m, of ``n m mᵀ + m Sᵀ + S
     mᵀ``, with S the sum of s of its n users.
     """
-    place_of = np.full(ratings.n_items, -1, np.int64)
-    place_of[chosen] = np.arange(chosen.size)
-    indptr, places, steps, multiple_of = _centred(
-        ratings.indptr,
-        ratings.indices,
-        ratings.values,
-        place_of,
-        np.float32(liked_from),
-        *popular,
-        grid,
-    )
+    indptr, places, steps, multiple_of = _steps_of(ratings, chosen, popular, liked_from, grid)
     sums = np.zeros((chosen.size, chosen.size), np.int64)
     _add_products(indptr, places, steps, sums, _PARTS)
     n_users = np.bincount(multiple_of, minlength=_MULTIPLES)
@@ -235,6 +225,35 @@ def moments(
     np.add.at(rated, (np.repeat(multiple_of, np.diff(indptr)), places), steps)
     _add_popular(sums, popular.steps, rated, n_users)
     return sums
+
+
+def centred_vectors(
+    ratings: Ratings,
+    chosen: NDArray[np.int64],
+    popular: PopularDirection,
+    liked_from: float,
+    grid: float,
+) -> NDArray[np.float64]:
+    """Return the centred vectors whose products `moments` sums, shape (n_users, n_chosen)."""
+    indptr, places, steps, multiple_of = _steps_of(ratings, chosen, popular, liked_from, grid)
+    vectors = popular.steps[multiple_of]
+    np.add.at(vectors, (np.repeat(np.arange(ratings.n_users), np.diff(indptr)), places), steps)
+    return np.asarray(vectors * grid, np.float64)
+
+
+def _steps_of(
+    ratings: Ratings,
+    chosen: NDArray[np.int64],
+    popular: PopularDirection,
+    liked_from: float,
+    grid: float,
+) -> tuple[Whole, NDArray[np.int32], Whole, Whole]:
+    place_of = np.full(ratings.n_items, -1, np.int64)
+    place_of[chosen] = np.arange(chosen.size)
+    rows = ratings.indptr, ratings.indices, ratings.values
+    found = _centred(*rows, place_of, np.float32(liked_from), *popular, grid)
+    indptr, places, steps, multiple_of = found
+    return indptr, places, steps, multiple_of
 
 
 @compiled(parallel=True)

@@ -23,6 +23,7 @@ from recveil.methods.base import (
     measure_coverage,
 )
 from recveil.methods.published_users import DeclaredAttributes
+from recveil.methods.synthetic.answered_queries import AnsweredQuery, answered_queries
 from recveil.methods.synthetic.attributes import AttributeModel, Coded, ask_attributes
 from recveil.methods.synthetic.earlier_sums import EarlierSums, require_users
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
@@ -636,6 +637,19 @@ class Synthesizer(BaseAnonymizer):
             plan=None if self.releases is None else self._plan(),
         )
 
+    def queried(self, ratings: Ratings) -> Ratings:
+        """Return the ratings that count, on the queried items."""
+        return self._public(ratings)[1]
+
+    def answered_queries(
+        self, ratings: Ratings, answers: Mapping[str, NDArray[Any]]
+    ) -> list[AnsweredQuery]:
+        """Return the queries behind published answers, with exact sums over `ratings`."""
+        public, queried = self._public(ratings)
+        has_attributes = self.attributes is not None
+        shares = _shares(queried.scale, public, has_attributes=has_attributes)
+        return answered_queries(queried, answers, public, self._budget().sigmas(shares))
+
     def privacy_total(
         self, users: Users, ratings_sha256: str = "", history: Iterable[Promised] = ()
     ) -> PrivacyTotal | None:
@@ -700,11 +714,7 @@ class Synthesizer(BaseAnonymizer):
         recording: Recording | None,
         attributes: Coded | None,
     ) -> tuple[*_Fitted, Claim, Mechanism | None]:
-        shares = SHARES_OF_LIKES if ratings.scale.unary else SHARES
-        if public.firsts is not None:
-            shares = {**shares, QUERY_OF_DATES.name: QUERY_OF_DATES.share}
-        if attributes is not None:
-            shares = {**shares, QUERY_OF_ATTRIBUTES.name: QUERY_OF_ATTRIBUTES.share}
+        shares = _shares(ratings.scale, public, has_attributes=attributes is not None)
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
             fitted = _fit(ratings, sums, public, sigmas, rng, attributes)
@@ -829,6 +839,12 @@ class Learnt(NamedTuple):
     answers: Mapping[str, NDArray[Any]] | None = None
     # Draws the attributes of synthetic users, if they have some
     attributes: AttributeModel | None = None
+
+
+def _shares(scale: RatingScale, public: Public, *, has_attributes: bool) -> dict[str, float]:
+    shares = SHARES_OF_LIKES if scale.unary else SHARES
+    asked = {QUERY_OF_DATES: public.firsts is not None, QUERY_OF_ATTRIBUTES: has_attributes}
+    return shares | {query.name: query.share for query, is_asked in asked.items() if is_asked}
 
 
 def _answers(

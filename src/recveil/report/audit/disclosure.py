@@ -676,6 +676,12 @@ def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> li
         f"half of the {describe_count(shadows.users, 'user')}; a release of all of them hides a "
         f"user among twice as many."
     ]
+    if shadows.has_answers:
+        sentences.append(
+            "The published answers are attacked, too: their noise is known, so the likelihood of "
+            "each with and without a user is, too. On one half of the users the stronger attack is "
+            "chosen, on the other it is measured."
+        )
     for known, measured in shadows.by_known.items():
         auc = measured.inferred.auc
         coin = "" if auc.low > 0.5 else f", {NO_EVIDENCE}"

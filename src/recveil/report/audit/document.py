@@ -238,7 +238,8 @@ def _(shadows: ShadowMembership) -> Mapping[str, object]:
         }
         for known, each in shadows.by_known.items()
     }
-    return {"n": shadows.n, "users": shadows.users, **by_known}
+    answers = {"answers": True} if shadows.has_answers else {}
+    return {"n": shadows.n, "users": shadows.users, **answers, **by_known}
 
 
 @parts_of.register
