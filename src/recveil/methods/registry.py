@@ -159,7 +159,7 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer | None:
         grid = "whole" if is_whole else "tenths"
     return Synthesizer(
         claim.epsilon,
-        1e-6 if claim.delta is None else claim.delta,
+        claim.delta,
         dates=period_of(manifest.settings),
         date_range=manifest.settings.get(DATE_RANGE),
         n_users=manifest.counts.get("users") if has_n_users else None,

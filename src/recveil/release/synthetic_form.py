@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recveil.release.claim import Claim, claim_of_json
 from recveil.release.dates import DATED_FORMAT, dates_within, period_of
 from recveil.release.earlier_formats import RENAMED_SINCE as NEWEST
-from recveil.release.ledger import Ledger, Query
+from recveil.release.ledger import Ledger, Query, delta_left, epsilon_of
 from recveil.release.method import (
     MAX_RATINGS,
     MOST_DIRECTIONS,
@@ -192,6 +192,8 @@ FEWEST_SUMMED = 20
 # are measured and published since the fifth format.
 MOST_SLOPE = 2.0
 _DIRECTIONS_SINCE = 5
+# The default, unless users are too many for it
+DEFAULT_DELTA = 1e-6
 # Partition selection by noisy sums takes this share of delta.
 THRESHOLD_SHARE = 0.1
 # Relative tolerance for the split of the noise and for epsilon.
@@ -357,11 +359,20 @@ def _problems_of_users(manifest: Mapping[str, Any], claim: Claim) -> Iterator[st
         )
 
 
+def default_delta(n_users: float) -> float:
+    """Return the default, or the largest power of ten of at most one over ten times the users."""
+    delta, power = DEFAULT_DELTA, 6
+    while delta * 10 * n_users > 1:
+        power += 1
+        delta = float(f"1e-{power}")
+    return delta
+
+
 def _problems_of_noise(claim: Claim, ledger: Ledger, splits: list[list[float]]) -> Iterator[str]:
     """Report a split of the noise that differs from the required ones."""
     if len(ledger.queries) != len(splits[0]) or claim.epsilon is None or claim.delta is None:
         return  # reported before
-    if not any(_is_split_by(ledger, shares) for shares in splits):
+    if not any(_is_split_by(ledger, shares, claim) for shares in splits):
         yield "claim: recveil splits the noise of a ledger between the queries in another way"
     part = THRESHOLD_SHARE * claim.delta
     if ledger.threshold_delta and not math.isclose(ledger.threshold_delta, part, rel_tol=1e-9):
@@ -380,9 +391,24 @@ def _problems_of_noise(claim: Claim, ledger: Ledger, splits: list[list[float]]) 
         )
 
 
-def _is_split_by(ledger: Ledger, shares: list[float]) -> bool:
+def _is_split_by(ledger: Ledger, shares: list[float], claim: Claim) -> bool:
     spent = [query.mu**2 / share for query, share in zip(ledger.queries, shares, strict=True)]
+    if _is_smaller_default(claim) and _is_reached(claim, math.sqrt(spent[0] * math.fsum(shares))):
+        del spent[0]
     return max(spent) <= min(spent) * (1 + _SPLIT_WITHIN)
+
+
+def _is_smaller_default(claim: Claim) -> bool:
+    delta = claim.delta or DEFAULT_DELTA
+    return delta < DEFAULT_DELTA and delta == float(f"1e{round(math.log10(delta))}")
+
+
+def _is_reached(claim: Claim, mu: float) -> bool:
+    ledger, epsilon = claim.ledger, claim.epsilon or 0.0
+    has_threshold = ledger is not None and ledger.threshold_delta > 0
+    part = THRESHOLD_SHARE * DEFAULT_DELTA if has_threshold else 0.0
+    found = epsilon_of(mu, delta_left(DEFAULT_DELTA, part))
+    return math.isclose(found, epsilon, rel_tol=_REACHED_WITHIN, abs_tol=_REACHED_WITHIN)
 
 
 def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) -> Iterator[str]:

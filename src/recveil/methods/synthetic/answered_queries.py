@@ -10,7 +10,7 @@ from scipy import sparse
 from recveil.attacks.membership.inference import only
 from recveil.methods.synthetic.bounded_sums import centred_vectors, moments
 from recveil.methods.synthetic.periods import ask_dates
-from recveil.methods.synthetic.sum_queries import Public, measure, measure_likes
+from recveil.methods.synthetic.sum_queries import Public, ask_activity, measure, measure_likes
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.noisy_answers import ITEMS, array_name
 from recveil.runtime.safe_repr import brief
@@ -80,7 +80,7 @@ class _Published:
         sigmas: Mapping[str, float],
         rows: NDArray[np.int64],
     ) -> None:
-        self._table, self._answers, self._sigmas = table, answers, sigmas
+        self._table, self._answers, self.sigmas = table, answers, sigmas
         self._rows = rows
         self.queries: list[AnsweredQuery] = []
 
@@ -118,7 +118,7 @@ class _Published:
         rows: NDArray[np.int64] | None = None,
     ) -> None:
         sums, known = self._table.question
-        sigma, places = self._sigmas[name], slice(None) if rows is None else rows
+        sigma, places = self.sigmas[name], slice(None) if rows is None else rows
         self.queries.append(AnsweredQuery(sums, known, answer, total, grid, sigma, places))
 
 
@@ -131,15 +131,18 @@ def answered_queries(
     answers: Mapping[str, NDArray[Any]],
     public: Public,
     sigmas: Mapping[str, float],
+    settle: Callable[[float], tuple[Public, Mapping[str, float]]],
 ) -> list[AnsweredQuery]:
     """Return the queries of a release but `ratings by factor`, which has 1% of the budget."""
     place = {item: at for at, item in enumerate(ratings.items.astype(str).tolist())}
     rows = np.array([place[item] for item in answers[ITEMS].astype(str).tolist()])
     table = _Table(ratings)
     published = _Published(table, answers, sigmas, rows)
+    users = ask_activity(table, published, public, sigmas)
+    public, published.sigmas = settle(users[0])
     if ratings.scale.unary:
-        choices = measure_likes(table, published, public, sigmas)
+        choices = measure_likes(table, published, public, published.sigmas, users)
     else:
-        choices = measure(table, published, public, sigmas).choices
-    ask_dates(table, published, choices, public, sigmas)
+        choices = measure(table, published, public, published.sigmas, users).choices
+    ask_dates(table, published, choices, public, published.sigmas)
     return published.queries

@@ -86,6 +86,17 @@ class Mechanism:
         """Whether the noise cannot be reproduced, as publication requires."""
         return self._source.is_secret
 
+    def raise_noise(self, sigmas: Mapping[str, float]) -> None:
+        """Give more noise to queries that were not answered yet."""
+        for name, sigma in sigmas.items():
+            if name in self._queries or not self._sigmas.get(name, math.inf) <= sigma:
+                raise RecveilError(
+                    f"query {quoted(name)}: it has no budget, was answered before, or would get "
+                    f"less noise; expected more for one of {listed(self._sigmas)}",
+                    code="budget.spent",
+                )
+        self._sigmas |= sigmas
+
     @property
     def has_queried(self) -> bool:
         """Whether any budget was spent."""

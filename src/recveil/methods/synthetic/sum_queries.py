@@ -188,11 +188,15 @@ class ChoiceSums(NamedTuple):
 
 
 def measure_likes(
-    likes: UserRatings, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
+    likes: UserRatings,
+    mechanism: QueriedItems,
+    public: Public,
+    sigmas: Mapping[str, float],
+    users: tuple[float, Numbers] | None = None,
 ) -> ChoiceSums:
-    """Make all queries on implicit feedback, once each."""
+    """Make all queries on implicit feedback, once each; the first one may have been made."""
     what = WHAT_OF_LIKES
-    n_users, activity = ask_activity(likes, mechanism, public, sigmas, what)
+    n_users, activity = users or ask_activity(likes, mechanism, public, sigmas)
     reject_hopeless(n_users, public, sigmas["item sums"], 1.0)
     popularity, noise, of_items = _popularity(
         likes, mechanism, public, sigmas["item sums"], n_users
@@ -306,11 +310,10 @@ def ask_activity(
     mechanism: QueriedItems,
     public: Public,
     sigmas: Mapping[str, float],
-    words: Words,
 ) -> tuple[float, Numbers]:
     """Return the noisy number of users, and equally likely quantiles of activity."""
     edges = activity_edges(public.most_items)
-    name = "users by user count"
+    name, words = "users by user count", WHAT_OF_LIKES if ratings.scale.unary else WHAT
     noisy = mechanism.measure(name, words[name], added_up(ratings, users_by_activity, edges), 1.0)
     counts = np.where(_are_sums_of_users(noisy, sigmas[name]), noisy, 0.0)
     if not counts.any():
@@ -507,10 +510,14 @@ def are_few(n_users: float, sigmas: Mapping[str, float]) -> bool:
 
 
 def measure(
-    ratings: UserRatings, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
+    ratings: UserRatings,
+    mechanism: QueriedItems,
+    public: Public,
+    sigmas: Mapping[str, float],
+    users: tuple[float, Numbers] | None = None,
 ) -> NoisySums:
-    """Make all queries on ratings but the one on fitted embeddings, once each."""
-    n_users, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
+    """Make all queries on ratings but that on fitted embeddings; the first may have been made."""
+    n_users, activity = users or ask_activity(ratings, mechanism, public, sigmas)
     # A plan averages moments of several releases, so all are centred.
     is_centred = public.is_planned or not are_few(n_users, sigmas)
     count_share = COUNT_SHARE if is_centred else COUNT_SHARE_OF_FEW

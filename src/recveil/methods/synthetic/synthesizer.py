@@ -53,6 +53,7 @@ from recveil.methods.synthetic.sum_queries import (
     Public,
     QueriedItems,
     UserRatings,
+    ask_activity,
     measure,
     measure_likes,
 )
@@ -100,11 +101,13 @@ from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import Private, Published
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.synthetic_form import (
+    DEFAULT_DELTA,
     FEWEST_CHOSEN,
     FEWEST_SUMMED,
     QUERY_OF_ATTRIBUTES,
     QUERY_OF_DATES,
     THRESHOLD_SHARE,
+    default_delta,
     step_of_drawn,
 )
 from recveil.release.user_table import UserColumns, problem_of_columns
@@ -222,8 +225,9 @@ class Synthesizer(BaseAnonymizer):
         Privacy budget: adding or removing one user, with all their ratings, changes the probability
         of any release by a factor of at most about ``exp(epsilon)``. None samples from exact sums,
         without a guarantee.
-    delta : float
-        The probability that the guarantee leaves out.
+    delta : float, optional
+        The probability that the guarantee leaves out. By default 1e-6, or at most one over ten
+        times the noisy number of users.
     n_users : int, optional
         Number of synthetic users; by default the noisy number of users.
     item_catalog : array-like, path or "as-rated", optional
@@ -289,7 +293,7 @@ class Synthesizer(BaseAnonymizer):
     def __init__(
         self,
         epsilon: float | None,
-        delta: float = 1e-6,
+        delta: float | None = None,
         *,
         n_users: int | None = None,
         item_catalog: Any = None,
@@ -422,12 +426,11 @@ class Synthesizer(BaseAnonymizer):
                 code="option.value",
             )
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
-        delta = None if self.epsilon is None else self.delta
         _check_attributes(self.attributes, is_exact=self.epsilon is None)
         check_synthetic_options(
             {
                 "epsilon": epsilon,
-                "delta": delta,
+                "delta": self.delta,
                 "n_users": self.n_users,
                 "max_ratings": self.max_ratings,
                 "item_features": self.item_features,
@@ -614,7 +617,33 @@ class Synthesizer(BaseAnonymizer):
         return Budget.of_plan(plan, share)
 
     def _plan(self) -> Plan:
-        return Plan(float(self.epsilon or 0.0), self.delta, self.releases or 1)
+        delta = DEFAULT_DELTA if self.delta is None else self.delta
+        return Plan(float(self.epsilon or 0.0), delta, self.releases or 1)
+
+    def _settle(
+        self, public: Public, sigmas: Mapping[str, float], n_users: float
+    ) -> tuple[Budget, Public, dict[str, float]]:
+        """Return the budget for so many users, after the query of their number."""
+        budget, delta = self._budget(), default_delta(n_users)
+        if self.delta is not None or delta == DEFAULT_DELTA:
+            return budget, public, dict(sigmas)
+        if self.releases is not None:
+            raise RecveilError(
+                f"delta (--delta): releases (--releases) of about {n_users:,.0f} users need one of "
+                f"at most {delta:g}, since the default of {DEFAULT_DELTA:g} is more than one over "
+                f"ten times their number; name it",
+                code="option.value",
+            )
+        # Consider the program that stops after the first query unless its answer leads to this
+        # delta. Together, its queries have at most the mu of this budget, whatever the answer, so
+        # it has this epsilon and delta (adaptive composition). All releases that state this delta
+        # have the same probability as here.
+        part = THRESHOLD_SHARE * delta if public.threshold_delta else 0.0
+        budget = Budget.of(budget.epsilon, delta, threshold_delta=part)
+        first, *others = sigmas
+        left = math.sqrt(budget.mu**2 - sigmas[first] ** -2)
+        later = replace(budget, mu=left).sigmas({name: sigmas[name] ** -2 for name in others})
+        return budget, public._replace(threshold_delta=part), {first: sigmas[first], **later}
 
     def recording(self, users: Users, ratings_sha256: str = "") -> Recording | None:
         """Return the entry of this run in the ledger; None if it is not to be recorded."""
@@ -646,9 +675,10 @@ class Synthesizer(BaseAnonymizer):
     ) -> list[AnsweredQuery]:
         """Return the queries behind published answers, with exact sums over `ratings`."""
         public, queried = self._public(ratings)
-        has_attributes = self.attributes is not None
-        shares = _shares(queried.scale, public, has_attributes=has_attributes)
-        return answered_queries(queried, answers, public, self._budget().sigmas(shares))
+        shares = _shares(queried.scale, public, has_attributes=self.attributes is not None)
+        sigmas = self._budget().sigmas(shares)
+        settle = partial(self._settle, public, sigmas)
+        return answered_queries(queried, answers, public, sigmas, lambda n: settle(n)[1:])
 
     def privacy_total(
         self, users: Users, ratings_sha256: str = "", history: Iterable[Promised] = ()
@@ -717,7 +747,8 @@ class Synthesizer(BaseAnonymizer):
         shares = _shares(ratings.scale, public, has_attributes=attributes is not None)
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
-            fitted = _fit(ratings, sums, public, sigmas, rng, attributes)
+            users = ask_activity(ratings, sums, public, sigmas)
+            fitted = _fit(ratings, sums, public, sigmas, users, rng, attributes)
             return *fitted, Claim("aggregates", n_users), None
         budget = self._budget()
         sigmas = budget.sigmas(shares)
@@ -732,7 +763,10 @@ class Synthesizer(BaseAnonymizer):
             failed_attempt_cost(mechanism, budget),
             nullcontext() if recording is None else recording.run(self.planned(), spent),
         ):
-            fitted = _fit(ratings, mechanism, public, sigmas, rng, attributes)
+            users = ask_activity(ratings, mechanism, public, sigmas)
+            budget, public, sigmas = self._settle(public, sigmas, users[0])
+            mechanism.raise_noise({name: sigmas[name] for name in [*sigmas][1:]})
+            fitted = _fit(ratings, mechanism, public, sigmas, users, rng, attributes)
             if not public.is_catalogue:
                 reject_personal_ids(items[fitted[0].released], can_hide=False)
         return *fitted, self._claim(budget, mechanism.ledger(), ratings.scale), mechanism
@@ -817,7 +851,9 @@ class Synthesizer(BaseAnonymizer):
         """Return the full settings, for the private folder."""
         # The first column of embeddings is multiplied by activity.
         n_factors = int(learnt.model.item_embeddings[:, 1:].any(axis=0).sum())
-        return {"epsilon": self.epsilon, "delta": self.delta, "n_factors": n_factors}
+        delta, stated = self._plan().delta, learnt.claim.delta
+        delta = delta if stated is None or self.releases is not None else stated
+        return {"epsilon": self.epsilon, "delta": delta, "n_factors": n_factors}
 
 
 @brief
@@ -873,18 +909,19 @@ def _fit(
     mechanism: QueriedItems,
     public: Public,
     sigmas: Mapping[str, float],
+    users: tuple[float, NDArray[np.float64]],
     rng: np.random.Generator,
     attributes: Coded | None,
 ) -> _Fitted:
-    """Make all queries; the last ones use embeddings that were fitted to the others."""
+    """Make all other queries; the last ones use embeddings that were fitted to the others."""
     measured: NoisySums | ChoiceSums
     model: UserModel | LikesModel
     if ratings.scale.unary:
-        measured = measure_likes(ratings, mechanism, public, sigmas)
+        measured = measure_likes(ratings, mechanism, public, sigmas, users)
         dates = ask_dates(ratings, mechanism, measured, public, sigmas)
         model = learn_likes(measured, rng)
     else:
-        measured = measure(ratings, mechanism, public, sigmas)
+        measured = measure(ratings, mechanism, public, sigmas, users)
         fitted = learn_users(measured, ratings.scale, rng)
         sigma = sigmas[QUERY]
         model = follow_embeddings(ratings, mechanism, measured, fitted, sigma, rng)

@@ -209,7 +209,8 @@ SYNTHETIC = Method(
             name="delta",
             kind=float,
             metavar=None,
-            help="The small probability that the guarantee of --epsilon leaves out. Default: 1e-6.",
+            help="The small probability that the guarantee of --epsilon leaves out. Default: 1e-6, "
+            "or less above 100,000 users: at most one over ten times their noisy number.",
             panel="Synthetic users",
         ),
         Option(
