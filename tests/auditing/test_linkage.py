@@ -154,4 +154,7 @@ def test_a_page_can_be_drawn_where_no_user_could_be_attacked(tmp_path):
     PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")
     found = audit(ratings, release=tmp_path / "out", adversaries=[Adversary(1_000)], targets=20)
     assert found.to_dict()["release"]["attacks"][0]["reidentified"]["rate"] is None
+    headline = found.to_dict()["release"]["headline"]
+    assert "who knows all ratings of a target exactly" in headline
+    assert "nan" not in headline
     assert "<h1>" in found.to_html()

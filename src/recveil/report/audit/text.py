@@ -747,7 +747,7 @@ def among_attacked(attack: ReleaseAttack | AdversaryRates) -> float:
 def _among_attacked(release: AttackedRelease, attack: ReleaseAttack) -> str:
     """Return the rate among the attacked targets, where many could not be attacked."""
     attacked = attack.requested - attack.skipped
-    if attacked >= COVERAGE * attack.requested:
+    if not attacked or attacked >= COVERAGE * attack.requested:
         return ""
     rate = among_attacked(attack)
     what = "likes" if release.manifest.scale.unary else "ratings"
