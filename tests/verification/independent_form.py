@@ -813,3 +813,8 @@ def problems_of_queries(result):
         asked = asked + [(*QUERY_OF_ATTRIBUTES, 3)] * ("user_attributes" in result)
         if found != [(name, what) for name, what, since in asked if since <= number]:
             yield "other queries than were asked"
+        elif "user_attributes" in result:
+            lists = result["user_attributes"]["values"]
+            values = sum(len(values) + 1 for values in lists) * (3 + 2 * 64)
+            if result["claim"]["ledger"]["queries"][-1]["values"] != values:
+                yield "the attributes have other values than their lists"
