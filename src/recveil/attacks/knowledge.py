@@ -51,10 +51,8 @@ class World(NamedTuple):
     @classmethod
     def of(cls, ratings: Ratings) -> Self:
         """Count a table of all users, whether they are in a release or not."""
-        if not isinstance(ratings.values, np.ndarray):
-            return cls(ratings.support, ratings.n_users)
-        totals = np.bincount(ratings.indices, ratings.values.astype(np.float64), ratings.n_items)
-        return cls(ratings.support, ratings.n_users, totals.astype(np.float64))
+        is_local = isinstance(ratings.values, np.ndarray)
+        return cls(ratings.support, ratings.n_users, ratings.totals if is_local else None)
 
 
 @brief

@@ -353,6 +353,12 @@ class Ratings:
         """Number of users who rated each item, shape (n_items,)."""
         return _read_only(np.bincount(self.indices, minlength=self.n_items))
 
+    @cached_property
+    def totals(self) -> NDArray[np.float64]:
+        """Sum of the ratings of each item, shape (n_items,)."""
+        values = self.values.astype(np.float64)
+        return _read_only(np.bincount(self.indices, values, self.n_items).astype(np.float64))
+
     @property
     def csr(self) -> "sparse.csr_array":
         """The ratings as a scipy matrix, users × items, float32, sharing memory.
