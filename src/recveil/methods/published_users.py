@@ -315,15 +315,11 @@ def _read_public(
     columns = {name: [text or SUPPRESSED for text in texts] for name, texts in found.items()}
     attributes = DeclaredAttributes(every_user, columns, about, 1).of(ratings.users)
     counts = list[str]()
+    # Even if no user has a declared value, the table is accepted: one user may be the only one.
     for name, values in zip(about.names, about.values, strict=True):
         n_other = sum(text not in values for text in attributes.columns[name])
-        if n_other == ratings.n_users:
-            raise RecveilError(
-                f"{_named(name, None)}: no user of the ratings has one of the values "
-                f"{listed(values, 60)}; give those of the file",
-                code="attribute.values",
-            )
-        counts += [f"{name} of {describe_count(n_other, 'user')}"] if n_other else []
+        whose = "all users" if n_other == ratings.n_users else describe_count(n_other, "user")
+        counts += [f"{name} of {whose}"] if n_other else []
     left = f" Not declared, and so left out: {listed(others, 80)}." if others else ""
     other = f' Missing and undeclared values count as "{SUPPRESSED}": ' if counts else ""
     names = ", ".join(about.names)
