@@ -100,7 +100,8 @@ REMEDIES = {
     "rv.anonymize(df, k=5, random_state=0)": "seed",
     'rv.read(df, user_col="user_id")': "did you mean user?",
     'rv.audit(df, adversaries=["papre"])': "did you mean paper?",
-    "rv.read(R.to_csr().toarray()[:, :2] + 1)": "from_columns(*array.T)",
+    "rv.read(R.to_csr().toarray()[:, :2] + 1)": "data frame",
+    "rv.anonymize(R.to_csr().toarray()[:, :4] + 1, k=5)": "data frame",
 }
 
 

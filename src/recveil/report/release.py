@@ -238,7 +238,7 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False, is_estimate: b
     users = describe_count(coverage.n_users, "published user")
     short = (
         f"; {least}{coverage.n_short_users:,} of {users} "
-        f"{have} fewer than {FEWEST_RATINGS} {noun}{before}"
+        f"{have} fewer than {FEWEST_RATINGS} {noun}, imputed values not counted{before}"
         if coverage.n_short_users
         else ""
     )

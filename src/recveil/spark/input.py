@@ -399,10 +399,8 @@ def _is_no_text(name: str) -> "Column":
 
 
 def _values(rows: "DataFrame", scale: RatingScale | None) -> NDArray[np.float64]:
-    """Return the distinct ratings; if there are very many, the lowest and the highest.
-
-    A scale with steps has few levels, so one of very many ratings is off it.
-    """
+    """Return the distinct ratings; if there are very many, the lowest and the highest."""
+    # A scale with steps has few levels, so one of very many ratings is off it.
     from pyspark.sql import functions as sql
 
     ratings = rows.select("rating").distinct().limit(_MOST_VALUES + 1).toArrow()["rating"]

@@ -243,10 +243,8 @@ def _ranks_of(users: Sequence[Any]) -> NDArray[np.int64]:
 def _most_at_a_distance(
     raters: "sparse.csc_array", of_items: NDArray[np.int64], ranks: NDArray[np.int64]
 ) -> int:
-    """Return how many of the items are rated at most by users at a distance from their own.
-
-    `raters` has a column per item, and `of_items` the rank of the user whose id it contains.
-    """
+    """Return how many of the items are rated at most by users at a distance from their own."""
+    # `raters` has a column per item, and `of_items` the rank of the user whose id it contains.
     distances = ranks[raters.indices] - np.repeat(of_items, np.diff(raters.indptr))
     counts = np.bincount(distances + ranks.size, minlength=2 * ranks.size)
     counts[ranks.size] = 0

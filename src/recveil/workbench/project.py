@@ -585,10 +585,8 @@ class Project:
         return self.load(_key_of(table, kind), fields=fields)
 
     def _copy_of(self, table: Input) -> Path | None:
-        """Return the path of an uploaded table's copy; None for a named table.
-
-        The folder follows from the digest, so that no path from the database is ever removed.
-        """
+        """Return the path of an uploaded table's copy; None for a named table."""
+        # The folder follows from the digest, so that no path from the database is ever removed.
         if not table.digest:
             return None
         return within(self.folder, "inputs", _folder_name(table.digest), Path(table.place).name)

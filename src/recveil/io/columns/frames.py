@@ -112,14 +112,22 @@ def _empty_lines(shape: tuple[int, int], *places: NDArray[Any]) -> str:
     )
 
 
+# What arrays of so few columns may list
+_LISTS = {
+    2: "users and items",
+    3: "users, items and ratings",
+    4: "users, items, ratings and times",
+}
+
+
 def _of_array(array: NDArray[Any]) -> "Frame":
     """Read each number that is not nan as the rating of a user (row) for an item (column)."""
     n_columns = array.shape[1]
-    if n_columns in (2, 3):
+    if n_columns in _LISTS:
         raise RecveilError(
             f"an array of {n_columns} columns may be a matrix of {n_columns} items, or columns of "
-            f"users{' and items' if n_columns == 2 else ', items and ratings'}: for these call "
-            f"Ratings.from_columns(*array.T); for a matrix pass scipy.sparse.csr_array(array)",
+            f"{_LISTS[n_columns]}: for these pass a data frame that names them; for a matrix pass "
+            f"scipy.sparse.csr_array(array)",
             code="argument.shape",
         )
     if zeros := int(np.count_nonzero(array == 0)):
