@@ -227,6 +227,18 @@ def test_shadow_releases_are_named_with_whom_they_expose(folder, tmp_path):
     assert all(each in words for each in found["release"]["verdict"] if "Most exposed" in each)
 
 
+def test_the_figure_of_one_inferred_row_is_read_as_it_was_written(folder, tmp_path):
+    """A mean of one share has an infinite interval, which JSON cannot hold: 0 to 1 is published."""
+    found = audit(folder / "ratings.csv", release=folder / "out", targets=1, curves=False)
+    assert [each.rate[1:] for each in found.risks.inference.figures if each.rate.trials == 1] == [
+        (0.0, 1.0, 1)
+    ]
+    assert "inf)" not in json.dumps(found.to_dict()["risks"])
+    (tmp_path / "audit.json").write_text(json.dumps(found.to_dict()))
+    report(folder / "out", tmp_path / "r.html", audit=tmp_path / "audit.json")
+    assert "(0–100" in words_of((tmp_path / "r.html").read_text())
+
+
 CHANGED = {
     "a number": ("linkability", "rate", 0.5),
     "a text": ("linkability", "rate", "none"),

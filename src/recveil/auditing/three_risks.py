@@ -452,7 +452,7 @@ def _attribute_figures(inferred: Sequence[AttributeInference]) -> Iterator[RiskF
     for each in inferred:
         if (found := each.in_release) is not None:
             known, (mean, low, high, trials) = found.by_known.rate, found.control
-            shifted = Interval(known + mean, known + low, known + high, trials)
+            shifted = _interval(Mean(known + mean, known + low, known + high, trials))
             yield RiskFigure(
                 *("attribute by row", found.by_row, known, shifted, each.attribute), is_area=True
             )
@@ -467,4 +467,6 @@ def _knows(fills: InferredFills) -> str:
 
 
 def _interval(mean: Mean) -> Interval:
-    return Interval(*mean)
+    # JSON has no infinity, the ends of a single share.
+    ends = (0.0, 1.0) if math.isinf(mean.low) else (mean.low, mean.high)
+    return Interval(mean.mean, *ends, mean.trials)
