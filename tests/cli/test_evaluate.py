@@ -164,6 +164,15 @@ class TestHeadline:
         )
         assert "beat" not in clear
 
+    def test_a_release_is_not_blamed_where_raw_lists_do_not_beat_popularity_either(self):
+        raw = self.served(0.2)
+        raw.utilities["kNN"] = raw.utilities["kNN"]._replace(ndcg=0.09)
+        nothing = Measured(np.nan, np.nan, np.nan, 99)
+        text = self.headline(raw=raw, release=self.served(0.05), retained={"lists_gain": nothing})
+        assert text.startswith("On this table no recommender beats popularity, so lists do not")
+        assert "The release's lists" not in text
+        assert "nDCG: 0.1000 from the raw ratings (popularity, the best), 0.0500 from" in text
+
     def test_worse_than_averages_only_if_the_interval_is_below_0(self):
         share, wide = Measured(-0.037, -1.43, 0.62, 99), Measured(-0.001, -0.04, 0.02, 99)
         text = self.headline(retained={"ratings": share}, release_gain=wide)

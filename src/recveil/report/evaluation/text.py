@@ -553,6 +553,11 @@ def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
     is_open = result.raw_lists.has_share(gain) and gain.low <= 0  # no clear gain
     if chosen > popular and not is_open:
         return f"{_retained(of_lists, share)}. {figures} {_describe_lists_gain(result)}"
+    if raw.best_ranker == POPULARITY:  # those of the raw table do not beat it either
+        return (
+            f"On this table no recommender beats popularity, so lists do not show how good the "
+            f"release is. {_retained(of_lists, share)}. {figures}"
+        )
     how, advice = "do not beat", f"publish that list {NOISE} instead"
     if chosen > popular:
         how, advice = "do not clearly beat", f"that list {NOISE} may serve as well"
