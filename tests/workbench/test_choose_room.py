@@ -5,6 +5,7 @@ import pytest
 from recveil.comparison.settings import default_methods, list_settings
 from recveil.workbench.jobs import Running
 from recveil.workbench.project import Job
+from recveil.workbench.views.choose import parse_attributes
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
@@ -53,6 +54,20 @@ def test_declared_attributes_are_an_axis_of_risk(browser, quick, small_table, tm
     assert "share of AUC" not in page
     assert 'data-label="proven bound">at most' not in page
     assert 'data-label="proven bound">at most' in browser.get("/choose?risk=reidentification").text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("city, sex", ["city", "sex"]),
+        ("city; sex;", ["city", "sex"]),
+        ("sex=F,M", ["sex=F,M"]),
+        ("sex=F, M; city=a,b", ["sex=F, M", "city=a,b"]),
+    ],
+)
+def test_attributes_are_split_at_commas_or_semicolons(tmp_path, text, expected):
+    users = str(tmp_path)
+    assert parse_attributes({"users": users, "attribute": text}) == (users, expected)
 
 
 @pytest.mark.parametrize(

@@ -256,6 +256,25 @@ class TestSeries:
         assert found["options"]["attributes"] == ["gender", "plan"]
         assert dropped.get(f"/release/{job.id}/assessment.html").status_code == 200
 
+    def test_attributes_of_synthetic_users_have_public_values(self, dropped, users):
+        form = {"users": str(users), "attribute": "gender=F,M; plan=a,b,c", "public_items": "on"}
+        form |= {"method": "synthetic-10", "allow_sparse_coverage": "on", "k": "4"}
+        reading = {"user": "user", "item": "item", "rating": "rating", "scale": "1:5:1"}
+        dropped.send("/data/reading", **reading)
+        dropped.wait("data", "risk")
+        dropped.send("/release/make", name="sampled", file_format="csv", **form)
+        (job,) = dropped.wait("release")
+        assert (job.state, job.error) == ("done", "")
+        assert "--attribute gender=F,M --attribute plan=a,b,c" in job.command
+        header = (Path(job.settings["output"]) / "users.csv").read_text().splitlines()[0]
+        assert header.replace('"', "") == "user_id,gender,plan"
+        assert "gender=F,M; plan=a,b" in dropped.get("/release").text
+        dropped.send(f"/release/{job.id}/attack")
+        (attack,) = dropped.wait("release attack")
+        assert (attack.state, attack.error) == ("done", "")
+        found = dropped.bench.project.result(attack)
+        assert found["options"]["attributes"] == ["gender", "plan"]
+
     @pytest.mark.parametrize(
         ("form", "words"),
         [

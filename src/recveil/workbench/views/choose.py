@@ -291,8 +291,10 @@ def _feedback_of(workspace: Workspace, table: Input | None) -> Feedback:
 
 
 def parse_attributes(form: Mapping[str, str]) -> tuple[str | None, list[str] | None]:
-    """Parse the file of declared attributes, and the names of its columns."""
-    names = [part.strip() for part in form.get("attribute", "").split(",") if part.strip()]
+    """Parse the file of declared attributes, and its columns, maybe with their public values."""
+    text = form.get("attribute", "")
+    mark = ";" if {";", "="} & {*text} else ","
+    names = [part.strip() for part in text.split(mark) if part.strip()]
     users = place_of(form["users"]).path if form.get("users", "").strip() else None
     check_attributes(users, names or None)
     return users, names or None

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from recveil.comparison import Setting
 from recveil.io.side_tables import check_attributes
+from recveil.methods.published_users import public_columns
 from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.dates import PERIODS
@@ -276,7 +277,10 @@ def _attack(request: Request) -> Response:
         _keep_evidence(workspace, job, result)
     made = job.settings["options"]
     sensitive = made.get("sensitive_attribute")
-    attributes = [*made.get("attribute", ()), *([sensitive] if sensitive else [])]
+    columns = made.get("attribute", ())
+    if columns and "epsilon" in made:  # each with its public values
+        columns = public_columns(columns).names
+    attributes = [*columns, *([sensitive] if sensitive else [])]
     known = {"users": made["users"], "attribute": attributes} if attributes else {}
     options = {**reading, "release": release, "no_curves": True, **known}
     command = format_command("audit", source, options=options)
