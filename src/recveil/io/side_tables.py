@@ -444,7 +444,11 @@ def read_users(
             code="option.value",
         )
     with file_next_to_table("users", source) as path:
-        expected = f"expected a header such as {user or 'user_id'},{names[0]}"
+        expected = (
+            "give the column alone, as gender, without its values"
+            if any("=" in name for name in names)
+            else f"expected a header such as {user or 'user_id'},{names[0]}"
+        )
         table = read_named(path, usual, expected)
         with naming(path):
             ids, id_of = encode_ids(table["user"], "user", table.locate)
