@@ -115,6 +115,8 @@ def describe_erasure(result: Erasure) -> list[str]:
         )
     elif result.decision != "replace":
         described.append("Delete their rows from the table before the next release.")
+    if any(trace.manifest.user_columns for trace in result.traces):
+        described.append("Delete their line from the file of users and attributes (--users), too.")
     if command := next_command(result):
         is_continued = result.decision == "row-kept"
         described += _notes_on_command(result.newest.manifest, is_continued=is_continued)
@@ -157,7 +159,8 @@ def show_erasure(result: Erasure) -> None:
 def _describe_trace(trace: Trace) -> str:
     name = quoted(trace.folder.name)
     if trace.class_size is None:
-        return f"{name} was learned from their ratings; no record of it belongs to a user."
+        learned = "ratings and attributes" if trace.manifest.user_columns else "ratings"
+        return f"{name} was learned from their {learned}; no record of it belongs to a user."
     shared = trace.manifest.claim.about.shared
     kept = " (kept since they left)" if trace.status == "row-kept" else ""
     text = (
