@@ -343,7 +343,9 @@ def _item_records(manifest: Manifest) -> dict[str, object]:
 def _of_attributes(manifest: Manifest) -> Iterator[str]:
     """Name the personal attributes of users, and the sensitive one."""
     about = manifest.user_columns
-    if about is not None and about.shared:
+    if about is not None and about.values:
+        yield f"{USER_TABLE} has attributes of synthetic users: {', '.join(about.names)}."
+    elif about is not None and about.shared:
         yield f"{USER_TABLE} has attributes of users: {', '.join(about.shared)}."
     if about is not None and about.sensitive:
         yield (
@@ -354,12 +356,15 @@ def _of_attributes(manifest: Manifest) -> Iterator[str]:
 
 def _user_records(manifest: Manifest) -> dict[str, object]:
     names = manifest.user_columns.names if manifest.user_columns else ()
-    meanings = dict.fromkeys(names, f"an attribute; {SUPPRESSED} if it is unknown or not published")
+    is_synthetic = manifest.user_columns is not None and bool(manifest.user_columns.values)
+    lacking = "missing or not listed" if is_synthetic else "unknown or not published"
+    meanings = dict.fromkeys(names, f"an attribute; {SUPPRESSED} if it is {lacking}")
     if manifest.user_columns and manifest.user_columns.sensitive:
         name = manifest.user_columns.sensitive
         meanings[name] = f"a sensitive {meanings[name].removeprefix('an ')}"
     meanings["user_id"] = _MEANINGS["user_id"]
-    description = "The records of the release with attributes of their users, one per line."
+    users = "the synthetic" if is_synthetic else "their"
+    description = f"The records of the release with attributes of {users} users, one per line."
     source = {"fileObject": {"@id": USER_TABLE}}
     return _record_set("users", description, source, manifest.user_table_columns, meanings)
 

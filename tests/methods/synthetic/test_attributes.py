@@ -14,7 +14,7 @@ from error_assertions import raises
 from recveil import anonymize
 from recveil.auditing import audit
 from recveil.datasets import make_ratings
-from recveil.methods import Synthesizer
+from recveil.methods import Synthesizer, forget
 from recveil.methods.published_users import DeclaredAttributes, public_columns
 from recveil.methods.registry import same_again
 from recveil.methods.synthetic import attributes
@@ -35,6 +35,7 @@ from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import EmbeddingMap, learn_users
 from recveil.methods.synthetic.sum_queries import SHARES
 from recveil.methods.synthetic.synthesizer import Budget
+from recveil.publish import describe
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.coverage import CoverageWarning
 from recveil.release.manifest import Manifest
@@ -380,10 +381,17 @@ class TestRelease:
         ("change", "place"),
         [
             (lambda result: result["user_attributes"]["values"][0].pop(), "does not list"),
+            (lambda result: result["user_attributes"]["values"][0].append("X"), "values"),
             (lambda result: result["user_attributes"].pop("values"), "user_attributes"),
             (lambda result: result.pop("user_attributes"), "queries"),
             (lambda result: result["claim"]["ledger"]["queries"].pop(), "queries"),
             (lambda result: result["claim"]["ledger"]["queries"][-1].update(values=9), "values"),
+            (
+                lambda result: result["claim"]["ledger"]["queries"][-1].update(
+                    values=12 * N_FEATURES
+                ),
+                "values",
+            ),
         ],
     )
     def test_forged_ones_are_found(self, made, tmp_path, change, place):
@@ -419,6 +427,34 @@ class TestRelease:
         again = same_again(manifest, 1).anonymize(RATINGS).published
         names = [query.name for query in again.claim.ledger.queries]
         assert names == [query.name for query in manifest.claim.ledger.queries]
+
+    def test_the_privacy_unit_has_attributes(self, made):
+        unit = "unit is one user with all their {} and attributes. Neighbouring"
+        assert unit.format("ratings") in (made / "ratings" / "README.md").read_text()
+        assert unit.format("interactions") in (made / "likes" / "README.md").read_text()
+
+    def test_a_description_is_of_synthetic_users(self, made, tmp_path):
+        shutil.copytree(made / "ratings", tmp_path / "out")
+        describe(tmp_path / "out", tmp_path / "croissant.json")
+        described = json.loads((tmp_path / "croissant.json").read_text())
+        of_users = described["recordSet"][-1]
+        assert "attributes of the synthetic users" in of_users["description"]
+        assert (
+            of_users["field"][1]["description"] == "an attribute; * if it is missing or not listed"
+        )
+        personal = described["rai:personalSensitiveInformation"]
+        assert "users.csv has attributes of synthetic users: gender, age." in personal
+
+    def test_forgetting_a_user_mentions_their_attributes(self, made, tmp_path):
+        found = forget(made / "ratings", user=RATINGS.users[0], log=tmp_path / "log.jsonl")
+        said = " ".join(found.sentences())
+        assert "was learned from their ratings and attributes;" in said
+        assert "Delete their line from the file of users and attributes" in said
+
+    def test_columns_of_an_audit_are_named_alone(self, made):
+        options = {"users": made / "users.csv", "attribute": ["gender=F,M"]}
+        with raises("column.missing", "give the column alone, as gender"):
+            audit(RATINGS, targets=20, curves=False, **options)
 
     def test_an_audit_infers_attributes_with_it(self, made):
         found = audit(
