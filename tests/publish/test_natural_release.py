@@ -84,9 +84,11 @@ def test_a_dense_matrix_is_read_without_its_empty_cells():
     matrix = np.array([[5, np.nan, 1, 2], [np.nan, 4, 3, 2]])
     assert rv.read(matrix, user="row", item="column").shape == (2, 4)
     with raises("rating.zero"):
-        rv.read(np.nan_to_num(matrix))
+        rv.read(np.tile(np.nan_to_num(matrix), 2))
     with raises("argument.shape"):
         rv.read(matrix[:, :3])
+    with raises("argument.shape"):
+        rv.read(np.nan_to_num(matrix, nan=1))
 
 
 def test_a_wrong_scale_says_how_to_give_one():

@@ -322,7 +322,7 @@ class TestEndings:
         def end(*_, **__):
             raise RecveilError("the sums failed", code="argument.value")
 
-        monkeypatch.setattr("recveil.methods.synthetic.synthesizer.measure", end)
+        monkeypatch.setattr("recveil.methods.synthetic.synthesizer.ask_activity", end)
         with raises("argument.value"):
             Synthesizer(**OPTIONS).anonymize(RATINGS)
         assert budget(RATINGS).runs == ()

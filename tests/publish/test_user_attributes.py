@@ -668,7 +668,7 @@ class TestBadAttributes:
             ("column.type", {"attribute": ["item"]}),
             ("option.conflict", {"hide_items": True}),
             ("option.unsupported", {"method": "predictive"}),
-            ("option.unsupported", {"k": None, "epsilon": 3, "scale": "1:5:1"}),
+            ("option.required", {"k": None, "epsilon": 3, "scale": "1:5:1"}),
         ],
     )
     def test_options(self, users, code, options):

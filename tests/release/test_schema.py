@@ -209,7 +209,7 @@ def test_no_value_can_be_of_another_kind(result, name):
     for path in objects(result[name]):
         for key in at(result[name], path):
             changed = copy.deepcopy(result[name])
-            at(changed, path)[key] = [["other"]]
+            at(changed, path)[key] = [[["other"]]]
             assert not VALIDATOR.is_valid(changed), (path, key)
 
 

@@ -123,7 +123,8 @@ _LISTS = {
 def _of_array(array: NDArray[Any]) -> "Frame":
     """Read each number that is not nan as the rating of a user (row) for an item (column)."""
     n_columns = array.shape[1]
-    if n_columns in _LISTS:
+    is_full = n_columns != max(_LISTS) or not np.isnan(array).any()
+    if n_columns in _LISTS and is_full:
         raise RecveilError(
             f"an array of {n_columns} columns may be a matrix of {n_columns} items, or columns of "
             f"{_LISTS[n_columns]}: for these pass a data frame that names them; for a matrix pass "
