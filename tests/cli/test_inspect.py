@@ -123,6 +123,24 @@ def test_likes_are_no_ratings_next_to_their_dates(tmp_path, capsys, monkeypatch)
     assert "the most frequent one has 2 likes; 33.3% of the likes have a unique time" in result
 
 
+@pytest.mark.parametrize(
+    ("hour", "shares"),
+    [
+        # Of three rows of 1 January, one is off the scale, and one rates an item again.
+        ("", "2 different; the most frequent one has 1 rating; 100% of the ratings"),
+        # Kept ratings have no time of day, so that all rows are counted.
+        (" 07:0{}", "4 different; the most frequent one has 1 row; 100% of the rows"),
+    ],
+)
+def test_dates_are_those_of_kept_ratings(tmp_path, capsys, monkeypatch, hour, shares):
+    path = tmp_path / "dropped.csv"
+    rows = [("ann,1,4", 1), ("ann,1,5", 1), ("ben,1,99", 1), ("ben,2,3", 3)]
+    lines = [f"{row},2020-01-0{day}{hour.format(n)}" for n, (row, day) in enumerate(rows)]
+    path.write_text("\n".join(["user,item,rating,date", *lines]))
+    options = {"scale": "1:5:1", "drop_off_scale": True, "duplicates": "last"}
+    assert f"{shares} have a unique time" in shown(capsys, path, 200, monkeypatch, **options)
+
+
 def test_one_of_a_kind_is_counted_in_the_singular(capsys, tmp_path, monkeypatch):
     path = tmp_path / "one.csv"
     path.write_text("user,item,rating\n7,1,4\n")

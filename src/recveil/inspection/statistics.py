@@ -74,6 +74,7 @@ _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (np.inf, 10**9))
 # least one in a hundred, is no chance.
 _OF_A_DAY = {"hour": 1 / 24, "minute": 1 / 1_440}
 _OF_A_MONTH, _OF_A_YEAR, _MONTH_OF_A_YEAR = 12 / 365.25, 1 / 365.25, 1 / 12
+COUNTED_BY_DAY = ("day", "month", "year")
 _TIMES_CHANCE, _LEAST_SHARE, _MOST_NEEDED = 10, 0.01, 0.25
 
 
@@ -111,7 +112,9 @@ def dates_of(
     else:
         chance = _OF_A_DAY.get(granularity, 1 / _A_DAY)
         coarser, share = _if_many("day", float((seconds % _A_DAY == 0).mean()), chance)
-    _, times_each = np.unique(times, return_counts=True)
+    # Of times within a day, those of dropped rows count, too: kept ratings have the day alone.
+    counted = days if granularity in COUNTED_BY_DAY else times
+    _, times_each = np.unique(counted, return_counts=True)
     return Dates(
         first=str(np.datetime64(int(days.min()), "D")),
         last=str(np.datetime64(int(days.max()), "D")),
@@ -119,7 +122,7 @@ def dates_of(
         coarser=coarser,
         coarser_share=share,
         distinct=int(times_each.size),
-        unique_share=float((times_each == 1).sum() / times.size),
+        unique_share=float((times_each == 1).sum() / counted.size),
         most_frequent=int(times_each.max()),
     )
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from recveil.inspection.column_roles import Identifier, Sign
 from recveil.inspection.results import FEW, End, Inspection
-from recveil.inspection.statistics import Distribution
+from recveil.inspection.statistics import COUNTED_BY_DAY, Distribution
 from recveil.io.ingestion import REASONS
 from recveil.ratings.rating_scale import format_level
 from recveil.ratings.ratings import in_likes
@@ -240,9 +240,10 @@ def _show_dates(console: Console, result: Inspection) -> None:
     if dates is None:
         console.print("\n[bold]Dates[/]: no times were recognized")
         return
+    is_by_day = dates.granularity in COUNTED_BY_DAY
     console.print(
         f"\n[bold]Dates[/] {dates.first} to {dates.last}, to the {dates.granularity}"
-        f"{' (UTC)' if dates.granularity not in ('day', 'month', 'year') else ''}"
+        f"{'' if is_by_day else ' (UTC)'}"
     )
     if dates.coarser:
         _print_indented(
@@ -250,10 +251,11 @@ def _show_dates(console: Console, result: Inspection) -> None:
             f"but {percent(dates.coarser_share)} are whole {dates.coarser}s: two granularities in "
             f"one column",
         )
+    what = "row" if result.dropped and not is_by_day else "rating"
     counts = (
         f"{dates.distinct:,} different; the most frequent one has "
-        f"{describe_count(dates.most_frequent, 'rating')}; {percent(dates.unique_share)} of the "
-        f"ratings have a unique time"
+        f"{describe_count(dates.most_frequent, what)}; {percent(dates.unique_share)} of the "
+        f"{what}s have a unique time"
     )
     _print_indented(console, in_likes(counts, result.ratings.is_unary))
     _print_indented(console, "recveil keeps the day, and a release has no times, or coarse dates")
