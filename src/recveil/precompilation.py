@@ -11,12 +11,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
 import numpy as np
+from scipy import sparse
 
 from recveil.auditing import audit
 from recveil.clustering import MDAV, MHM, BisectingOneKGather, KMember, UnionSplit
 from recveil.comparison import compare
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
+from recveil.evaluation.rating_predictors import multiply_rows
 from recveil.inspection import inspect
 from recveil.io import write_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
@@ -105,6 +107,9 @@ def _predictors(_: Path) -> None:
         PredictiveAnonymizer(4, predictor=predictor, seed=1).anonymize(_ratings())
     UserKNN(neighbours="global", centre="biases").fit(_ratings())
     TrustKNN().fit(_ratings())
+    rows = sparse.eye_array(50, format="csr")  # the tables above are not sparse
+    for numbers in (rows, rows.toarray()):
+        multiply_rows(rows, numbers)
 
 
 def _verbs(folder: Path) -> None:
