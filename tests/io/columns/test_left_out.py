@@ -36,7 +36,7 @@ def test_text_that_is_no_number_is_not_on_the_scale(ratings):
     assert left["user"].to_pylist() == [0, 3, 5]
     assert off_scale.rows.tolist() == [1, 2, 4]
     assert off_scale.note.startswith(
-        " Their values: 'n/a' (2 rows), '7' (1 row). These are 50% of all"
+        " Their values: 'n/a' (2 rows), '7' (1 row). These are 50% of the"
     )
 
 
@@ -104,13 +104,14 @@ def test_a_long_text_is_reported_in_short():
 
 
 def test_the_note_says_what_was_left_out():
-    table = pa.table({"user": [1, 2, 3], "item": [1, 1, 1], "rating": ["4", "9", "none"]})
+    rated = ["4", "9", "none", None]
+    table = pa.table({"user": [1, 2, 3, 4], "item": [1, 1, 1, 1], "rating": rated})
     given = {name: table[name] for name in table.column_names}
-    (note,) = describe_dropped(build(given, SCALE, "last", str, drop_off_scale=True), "last")
+    _, note = describe_dropped(build(given, SCALE, "last", str, drop_off_scale=True), "last")
     assert note == (
         "2 rows were dropped, because the rating is not on the scale 1:5:1 (drop_off_scale, "
-        "--drop-off-scale). Their values: '9' (1 row), 'none' (1 row). These are 66.7% of all "
-        "rows: check the scale."
+        "--drop-off-scale). Their values: '9' (1 row), 'none' (1 row). These are 66.7% of the "
+        "rows with ids and a rating: check the scale."
     )
 
 

@@ -274,7 +274,8 @@ def _describe_values(
     n_more = len(values) - _NAMED
     more = f" and {describe_count(n_more, 'further value')}" * (n_more > 0)
     note = f" Their values: {', '.join(named)}{more}."
-    return note + f" These are {percent(share)} of all rows: check the scale." * (share > _MANY)
+    whole = "the rows with ids and a rating"
+    return note + f" These are {percent(share)} of {whole}: check the scale." * (share > _MANY)
 
 
 def _format_odd(value: object, scale: RatingScale | None, feedback: Feedback) -> tuple[bool, str]:
