@@ -231,18 +231,6 @@ def test_dates_are_no_help_against_a_release(run):
     assert expected in attack["description"]
 
 
-def test_a_risk_file_that_was_not_requested_replaces_nothing(run, tmp_path):
-    """An archive may bring a release and a link in its private twin."""
-    (tmp_path / "home.rc").write_text("my only one")
-    for name in ("out", "out.private"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "out.private" / "risk.csv").symlink_to("../home.rc")
-    code, out, err = run("audit", "ratings.csv", "--release", "out", "--targets", 9)
-    assert (code, out) == (2, "")
-    assert "out.private/risk.csv is a link, and was not named as an output" in err
-    assert (tmp_path / "home.rc").read_text() == "my only one"
-
-
 def test_risk_without_curves_is_refused_before_the_work(run, tmp_path, monkeypatch):
     def audit(*_, **__):
         raise AssertionError("the work began")

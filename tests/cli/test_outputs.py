@@ -77,7 +77,6 @@ REFUSED = [
     ((*AUDIT, "--html", "x.json", "--json", "link"), BOTH),
     ((*AUDIT, "--html", "sub/x", "--json", "down/x"), BOTH),
     ((*AUDIT, "--html", "pipe", "--json", "pipe"), BOTH),
-    ((*AUDIT, "--release", "old", "--json", "old.private/risk.csv"), BOTH),
     (("convert", "ratings.csv", "x.csv", "--json", "sub/../x.csv"), BOTH),
     (("generate", "x.csv", "--json", "x.csv"), BOTH),
     ((*ANONYMIZE, "-o", "x", "--json", "x"), BOTH),

@@ -132,8 +132,7 @@ def audit(
         typer.Option(
             metavar="FILE",
             help="Write the re-identification rate of each user in the raw table to FILE "
-            "(private, never inside a release; - prints it). With --release and no FILE, it is "
-            "DIR.private/risk.csv.",
+            "(private, never inside a release; - prints it).",
         ),
     ] = None,
     targets: Annotated[
@@ -167,7 +166,6 @@ def audit(
     Example: `recveil audit ratings.csv --html audit.html`
     """
     from recveil.auditing import audit
-    from recveil.cli.outputs import place_of_risk
 
     if risk is not None and not curves:
         raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
@@ -193,17 +191,10 @@ def audit(
     }
     if matches_output is not None and not (item_titles or auxiliary_titles):
         raise typer.BadParameter("--matches-output FILE needs --item-titles or --auxiliary-titles")
-    risk = place_of_risk(risk, release) if curves else None
     result = _by_spark(source, master, given) if engine == "spark" else audit(source, **given)
     if matches_output is not None and result.item_matches is not None:
         result.item_matches.write(matches_output)
     _hand_out(result, html=html, risk=risk, json=json, explain=explain)
-    if risk is None and result.risk is not None and release is not None:
-        echo(
-            f"The risk of each user was not written: {release} has no private folder; name a file "
-            f"for it (--risk FILE).",
-            err=True,
-        )
 
 
 def _by_spark(source: str, master: str | None, given: Mapping[str, Any]) -> "Audit":

@@ -12,7 +12,7 @@ import typer
 
 from recveil.cli.settings_file import Settings
 from recveil.runtime.devices import is_device, reject_traps
-from recveil.runtime.errors import RecveilError, shortened, without_secrets
+from recveil.runtime.errors import shortened, without_secrets
 from recveil.runtime.safe_repr import brief
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
     reject_two_standard_outputs(files)
     files = [each for each in files if not is_stdout(each.path) and each.path != Path(os.devnull)]
     inputs = list(_inputs(verb, given, {*names, *FOLDERS.get(verb, ())}))
-    _reject_each_other([*files, *_implied(verb, given)], folders)
+    _reject_each_other(files, folders)
     # Other files are replaced only with --force, whose error comes first.
     replaced = [each for each in files if each.name.startswith("--") or given.get("force")]
     _reject_inputs(replaced, folders, inputs)
@@ -146,14 +146,6 @@ def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
             yield NamedPath(
                 f"{folder.name}, which also writes", whole.with_name(whole.name + suffix)
             )
-
-
-def _implied(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
-    """Yield what an audit writes by default."""
-    if verb == "audit" and given.get("release") is not None and given.get("risk") is None:
-        from recveil.release.manifest import RISK, private_folder
-
-        yield NamedPath("the risk of each user in", private_folder(given["release"]) / RISK)
 
 
 def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[NamedPath]:
@@ -284,22 +276,6 @@ def reject_two_standard_outputs(outputs: list[NamedPath]) -> None:
         raise typer.BadParameter(
             f"{' and '.join(on_stdout)} would both go to standard output (-); name a file for one"
         )
-
-
-def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
-    """Return the file for each user's risk, by default in the private folder, if there is one."""
-    if risk is not None or release is None:
-        return risk
-    from recveil.release.manifest import RISK, private_folder
-
-    private = private_folder(release)
-    if (private / RISK).is_symlink():
-        raise RecveilError(
-            f"{private / RISK} is a link, and was not named as an output; remove it, or name a "
-            f"file for the risk of each user (--risk FILE)",
-            code="output.not-writable",
-        )
-    return private / RISK if private.is_dir() and os.access(private, os.W_OK) else None
 
 
 def write_risk_file(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:
