@@ -94,7 +94,7 @@ def test_a_baseline_is_never_to_be_published():
 
 def test_a_risk_that_is_not_reported_is_no_low_one():
     result = why("synthetic-10", limit=20)
-    assert "this risk was not measured for it, which is not a low risk" in result
+    assert "this risk does not apply, which is not a low risk" in result
     assert "It cannot be the answer" in result
 
 

@@ -312,7 +312,7 @@ class Choice(NamedTuple):
     less_disclosing : list of Row
         Settings of the same utility that disclose far less than the answer, the best first: their
         AUC of membership inference or their share of exactly published ratings is lower by more
-        than `FAR_AUC` or `FAR_PUBLISHED`. Their risk is not defined, or they disclose more of the
+        than `FAR_AUC` or `FAR_PUBLISHED`. Their risk does not apply, or they disclose more of the
         other of the two.
     reason : {"unfinished", "not-distinguishable", "no-safe-setting", "below-baseline"} or None
         Why there is no answer: the comparison is unfinished; the raw table itself does not beat a
@@ -463,7 +463,7 @@ def choose_setting(
         )
 
     def is_alternative(row: Row) -> bool:
-        """Return whether a setting could be published instead, or its risk is not defined."""
+        """Return whether a setting could be published instead, or its risk does not apply."""
         is_open = min_k is None and axis.of(row) is None and is_promise(row.promise)
         is_other = row is not best and row.problem is None and is_useful(row)
         return is_other and (row in safe or is_open)

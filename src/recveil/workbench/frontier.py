@@ -38,6 +38,7 @@ from recveil.report.comparison.retained import format_lists, format_ratings
 from recveil.report.comparison.text import (
     caveats_of,
     describe_answer,
+    describe_missing,
     describe_rest,
     describe_risk,
     describe_setting,
@@ -288,7 +289,7 @@ def _describe_facts(row: Row, question: Question) -> str:
     if not variant_of(row.method).is_attacked:
         return f"{utility}; no attack here inverts this method, so that its risk was not measured."
     if axis.of(row) is None:
-        return f"{utility}; this risk was not measured for it, which is not a low risk."
+        return f"{utility}; this risk {describe_missing(row, axis)}, which is not a low risk."
     return f"{utility}; {describe_risk(row, axis, question.max_risk)}."
 
 
@@ -298,7 +299,8 @@ def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
     if not is_promise(row.promise):
         return "It makes no claim and is a baseline; it cannot be published."
     if not is_candidate(row, axis):
-        return "It cannot be the answer, as this risk was not measured for it; choose another risk."
+        missing = describe_missing(row, axis)
+        return f"It cannot be the answer, as this risk {missing}; choose another risk."
     if not is_safe(row, question.max_risk, question.min_k, axis):
         return f"It {_describe_beyond(row, question)}: {_explain_violations(row, question)}."
     if choice.row is None:
@@ -452,7 +454,7 @@ def _describe_limits(row: Row, question: Question) -> str:
     if is_safe(row, question.max_risk, question.min_k, question.axis):
         return "yes"
     if question.axis.of(row) is None:
-        return "no: not measured"
+        return f"no: {describe_missing(row, question.axis).removeprefix('was ')}"
     return "not shown: too few targets were attacked" if _is_unattacked(row, question) else "no"
 
 
@@ -587,7 +589,7 @@ def _group_undrawn(rows: list[Row], utility: Upward, axis: Axis) -> dict[str, li
         if row.problem is not None:
             reason = "no result"
         elif axis.of(row) is None:
-            reason = "this risk was not measured, which is not a low risk"
+            reason = f"this risk {describe_missing(row, axis)}, which is not a low risk"
         elif share is None or not share.is_reliable:
             reason = f"the retained share of {utility.title.lower()} is {format_share(share)}"
         else:

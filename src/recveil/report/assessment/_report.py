@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Unpack
 from pyarrow import ArrowException
 
 from recveil.auditing import audit as audit_table
+from recveil.auditing.three_risks import NO_RECORD
 from recveil.io.ingestion import REASONS
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
@@ -44,7 +45,7 @@ from recveil.report.assessment._lines import (
 from recveil.report.assessment._recommender import read_recommender, render_recommender
 from recveil.report.audit.groups import MOST_EXPOSED
 from recveil.report.audit.page import page_environment
-from recveil.report.audit.risks import reword
+from recveil.report.audit.risks import describe_absence, reword
 from recveil.report.document import parts_of
 from recveil.report.release import describe_loss, linkage_warnings
 from recveil.report.verification import describe_verdict
@@ -483,7 +484,9 @@ def _line(audit: Mapping[str, Any], risk: str, manifest: Manifest) -> dict[str, 
         "is_highest": audit["risks"]["highest"] == title.lower(),
         "is_largest": audit["risks"]["highest"] is None and _largest(audit["risks"]) == risk,
         "before": _before(line, before),
-        "now": value_of(line) if line["rate"] else "not measured",
+        "now": value_of(line)
+        if line["rate"]
+        else describe_absence(is_applicable=line["unmeasured"] != NO_RECORD),
         "reference": reference_in(line) if line["rate"] else "–",
         "bound": _bound(line, manifest.claim),
         "evidence": [

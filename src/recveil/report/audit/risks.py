@@ -131,6 +131,11 @@ _NAMES = {
 }
 
 
+def describe_absence(*, is_applicable: bool) -> str:
+    """Describe a missing figure, which another run might measure or which has no meaning."""
+    return "not measured" if is_applicable else "does not apply"
+
+
 def describe_line(line: RiskLine, *, is_unary: bool = False, is_nominal: bool = False) -> str:
     """Return the sentence of one risk: what was measured, its reference and its guarantee.
 
@@ -144,7 +149,8 @@ def describe_line(line: RiskLine, *, is_unary: bool = False, is_nominal: bool = 
     if found is not None:
         sentence += describe_finding(found)
     else:
-        sentence += f"not measured, as {_REASONS[line.unmeasured]}, {NO_SAFETY}"
+        absence = describe_absence(is_applicable=line.unmeasured != NO_RECORD)
+        sentence += f"{absence}, as {_REASONS[line.unmeasured]}, {NO_SAFETY}"
         if line.bound is not None:
             sentence += (
                 f"; guaranteed: of two users, the one in the data is identified with a "

@@ -40,6 +40,7 @@ from recveil.report.audit.disclosure import (
     SHADOWS_OF_ALL,
     describe_membership,
 )
+from recveil.report.audit.risks import describe_absence
 from recveil.report.comparison.marks import (
     explain_larger_epsilons,
     format_share,
@@ -200,13 +201,23 @@ def _without_attack(rows: list[Row], axis: Axis) -> list[str]:
     ]
 
 
+def _applies_to(row: Row, axis: Axis) -> bool:
+    return not axis.is_search or variant_of(row.method).about_claim.contains_users
+
+
+def describe_missing(row: Row, axis: Axis) -> str:
+    """Describe in a verb phrase why a setting has no figure of a risk."""
+    is_applicable = _applies_to(row, axis)
+    return "was " * is_applicable + describe_absence(is_applicable=is_applicable)
+
+
 def _without_targets(rows: list[Row], axis: Axis) -> list[str]:
     """List settings without targets on an axis that counts targets."""
-    synthetic = [row for row in rows if not variant_of(row.method).about_claim.contains_users]
-    if not axis.is_search or not synthetic:
+    synthetic = [row for row in rows if not _applies_to(row, axis)]
+    if not synthetic:
         return []
     return [
-        f"This risk is not defined for {_titles(synthetic)}: no record of theirs belongs to a "
+        f"This risk does not apply to {_titles(synthetic)}: no record of theirs belongs to a "
         f"user, so there are no targets. That is not a low risk; compare by membership inference "
         f"(--risk membership), a risk of every method."
     ]
@@ -247,7 +258,8 @@ def format_ends(row: Row, axis: Axis, limit: float | None = None) -> str:
 def describe_risk(row: Row, axis: Axis, limit: float | None = None) -> str:
     """Describe a risk with its adversary, targets, interval and baseline."""
     if axis.of(row) is None:
-        return "not measured, since no user could be attacked"
+        reason = ", since no user could be attacked" * _applies_to(row, axis)
+        return describe_missing(row, axis).removeprefix("was ") + reason
     n_targets = getattr(row, f"{axis.value}_targets", None) or row.targets
     targets = f", {n_targets:,} targets" if axis.is_search and n_targets else ""
     if targets and row.targets and n_targets < row.targets:
