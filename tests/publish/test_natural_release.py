@@ -102,7 +102,7 @@ def test_a_line_has_the_losses_of_shared_rows_and_no_exact_share_of_others():
     kept = release.to_csr().shape[1]
     rated = np.unique(RATINGS.indices).size
     assert f"items: {kept} of {rated} (" in repr(release)
-    assert "their share of ratings: " in repr(release)
+    assert "ratings kept: " in repr(release)
     assert "warning: less than half" not in repr(release)
     few = rv.SparseRows(k=29, seed=1).anonymize(RATINGS)
     low = few._coverage.is_low

@@ -340,7 +340,7 @@ class Release(Sides, PublishedRows):
     >>> release = SparseRows(k=5, seed=1).anonymize(make_ratings(50, 30, 400, seed=1))
     >>> release  # doctest: +NORMALIZE_WHITESPACE
     Release(sparse rows, claim: identical-rows, k: 5, users: 50, items: 24 of 29 (82.8%),
-            scale: 1:5:1, their share of ratings: 97.2%)
+            scale: 1:5:1, ratings kept: 97.2%)
     >>> release.to_arrow().num_rows, release.to_csr().shape, release.verify().holds
     (400, (50, 24), True)
     >>> with TemporaryDirectory() as folder:

@@ -224,4 +224,4 @@ def kept_of(coverage: Coverage) -> dict[str, str]:
     n, kept = coverage.n_items, coverage.n_items_kept
     shares = [kept / n if n else 0.0, coverage.rating_share]
     items, ratings = (percent(share, LOW) + TOO_LITTLE * (share < LOW) for share in shares)
-    return {"items": f"{kept:,} of {n:,} ({items})", "their share of ratings": ratings}
+    return {"items": f"{kept:,} of {n:,} ({items})", "ratings kept": ratings}
