@@ -5,7 +5,8 @@ import pytest
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.methods import anonymize, dry_run
+from recveil.methods import Synthesizer, anonymize, dry_run
+from recveil.methods.base import measure_coverage
 from recveil.methods.registry import method_names
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
@@ -152,6 +153,33 @@ def test_a_catalogue_that_lacks_items_is_refused(ratings, tmp_path):
     (tmp_path / "items.txt").write_text("1\n2\n")
     with raises("id.unknown"):
         dry_run(ratings, tmp_path / "out", epsilon=1.0, item_catalog=str(tmp_path / "items.txt"))
+
+
+@pytest.mark.parametrize("options", [{}, {"item_catalog": "as-rated"}, {"likes": True}], ids=str)
+def test_the_coverage_of_synthetic_users_is_foreseen(tmp_path, options):
+    table = make_ratings(400, 150, 8_000, seed=1).with_scale(RatingScale(1, 5, 1))
+    how = dict(options)
+    table = table.as_likes() if how.pop("likes", False) else table
+    foreseen = dry_run(table, tmp_path / "out", epsilon=10.0, **how).foreseen
+    made = Synthesizer(10.0, seed=1, **how).anonymize(table)
+    coverage = measure_coverage(table, made)
+    assert foreseen.coverage.n_items == coverage.n_items
+    assert foreseen.coverage.n_items_kept == pytest.approx(coverage.n_items_kept, rel=0.2)
+    assert foreseen.coverage.rating_share == pytest.approx(coverage.rating_share, abs=0.05)
+    assert foreseen.coverage.n_short_users == pytest.approx(coverage.n_short_users, abs=20)
+    noisy = made.published.noisy_coverage
+    assert foreseen.noisy_coverage.n_items == pytest.approx(noisy.n_items, rel=0.2)
+    assert noisy.n_items <= coverage.n_items
+    assert noisy.n_short_users == pytest.approx(coverage.n_short_users, abs=20)
+
+
+@pytest.mark.parametrize(("epsilon", "words"), [(0.01, "number of users"), (0.7, "the noise")])
+def test_noise_that_would_leave_nothing_is_foreseen(ratings, tmp_path, epsilon, words):
+    dry = dry_run(ratings, tmp_path / "out", epsilon=epsilon)
+    assert words in dry.rejection
+    assert dry.foreseen.coverage is None
+    assert dry.foreseen.expected is None
+    assert "the run would fail" in dry.sentences()[-1]
 
 
 def test_an_older_release_at_the_output_is_reported(ratings, tmp_path):

@@ -1,6 +1,7 @@
 """The coverage of a release, counted from its rows."""
 
 import json
+from dataclasses import replace
 
 import independent
 import numpy as np
@@ -20,9 +21,11 @@ from recveil.methods import (
     dry_run,
 )
 from recveil.methods.registry import summarize
+from recveil.publish.folder import reject_sparse
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.coverage import Coverage, CoverageWarning
 from recveil.release.manifest import to_bytes
+from recveil.release.sides import Sides
 from recveil.report.evaluation import headline
 from recveil.report.release import describe_coverage
 from recveil.verification import verify
@@ -175,22 +178,42 @@ def test_the_private_folder_has_what_was_dropped_and_kept(tmp_path):
     assert direct["coverage"]["n_items"] == private["coverage"]["n_items"]
 
 
-def test_a_nearly_empty_release_with_epsilon_is_made_since_its_queries_are_spent(tmp_path):
-    """What the run spent would be lost."""
+@pytest.fixture
+def few_above_the_noise():
+    """Three items with 1,000 raters are above the noise; 400 with 7 or 8 are not."""
     users = np.arange(3_000)
-    # Three items with 1,000 raters are above the noise; 400 with 7 or 8 are not.
-    table = Ratings.from_columns(
+    return Ratings.from_columns(
         np.tile(users, 2), np.concatenate([users % 400, 1_000 + users % 3]), np.tile([1, 5], 3_000)
     ).with_scale(RatingScale(1, 5, 1))
+
+
+def test_a_nearly_empty_release_with_epsilon_is_refused(tmp_path, few_above_the_noise):
+    dry = dry_run(few_above_the_noise, tmp_path / "out", epsilon=1.0)
+    assert dry.foreseen.coverage.n_items_kept == 3
+    assert dry.foreseen.coverage.n_items == 403
+    assert "--item-catalog" in dry.rejection
+    sentences = " ".join(dry.sentences())
+    assert "about 3 of 403 items" in sentences
+    assert "keep it private" in sentences
+    with raises("release.nearly-empty", "--item-catalog", "this run spent epsilon 1,"):
+        anonymize(few_above_the_noise, tmp_path / "out", epsilon=1.0)
+    assert not (tmp_path / "out").exists()
     with pytest.warns(CoverageWarning):
-        made = anonymize(table, tmp_path / "out", epsilon=1.0)
-    assert made.summary.coverage.is_nearly_empty
-    assert made.verification.holds
-    with pytest.warns(CoverageWarning):
-        drawn = anonymize(table, epsilon=1.0)
-    for release in (drawn, Synthesizer(1.0, seed=1).anonymize(table)):
-        few = f"items: {len(release.items)}, warning: less than half of the table's"
-        assert few in " ".join(repr(release).split())
+        made = anonymize(few_above_the_noise, epsilon=1.0, allow_sparse_coverage=True)
+    assert made.private.coverage.is_nearly_empty
+    few = f"items: {len(made.items)}, warning: less than half of the table's"
+    assert few in " ".join(repr(made).split())
+
+
+def test_noisy_answers_alone_decide_whether_a_release_with_epsilon_is_refused(few_above_the_noise):
+    release = Synthesizer(1.0, seed=1).anonymize(few_above_the_noise)
+    full = replace(release.private, coverage=Coverage(3, 3, 1.0, 3_000, 0))
+    with raises("release.nearly-empty"):
+        reject_sparse(Sides(release.published, full))
+    # A lower bound on the items, from the popularity of those below the threshold
+    assert 20 < release.published.noisy_coverage.n_items < 403
+    noisy = release.published.noisy_coverage._replace(n_items_kept=30, n_short_users=0)
+    reject_sparse(Sides(replace(release.published, noisy_coverage=noisy), release.private))
 
 
 def test_what_is_nearly_empty_by_an_estimate_alone():

@@ -33,7 +33,7 @@ from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.riskiest_users import check_protection, protect_riskiest_users
 from recveil.methods.synthetic.options import check_n_users, of_cohort, reject_dropped_rows
 from recveil.methods.synthetic.synthesizer import Synthesizer
-from recveil.publish.folder import check_form, naming_cost, naming_spending
+from recveil.publish.folder import check_form, naming_cost, naming_spending, reject_sparse
 from recveil.publish.privacy_ledger import PrivacyTotal, ledger_path, reject_ledger_in
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import (
@@ -46,7 +46,7 @@ from recveil.publish.size_estimate import (
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
-from recveil.release.coverage import CoverageWarning, reject_nearly_empty
+from recveil.release.coverage import CoverageWarning
 from recveil.release.dates import Cohort
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.private_folder import digest_of
@@ -590,8 +590,8 @@ def anonymize(
             summary=_summary_sentences(summary, ready.reading),
         )
         if output is None:
-            if not (allow_sparse_coverage or release.published.claim.epsilon is not None):
-                reject_nearly_empty(coverage)
+            if not allow_sparse_coverage:
+                reject_sparse(release)
             warn_of_coverage(summary)
             return release
         with naming_cost(release.published.claim):

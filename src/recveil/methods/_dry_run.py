@@ -12,7 +12,7 @@ from recveil.methods.size_estimates import Foreseen
 from recveil.publish.privacy_ledger import PrivacyTotal
 from recveil.publish.staging import leftovers
 from recveil.ratings import Ratings
-from recveil.release.coverage import reject_nearly_empty
+from recveil.release.coverage import Coverage, reject_nearly_empty
 from recveil.release.method import Method
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.reportable import Described
@@ -107,7 +107,7 @@ def dry_run(
         if request.previous is not None:
             groups, n_users = ready.options["previous"].count_rows(ratings, request.k or 0)
             foreseen = foreseen._replace(groups=groups, n_users=n_users)
-    rejection, coverage = _rejection(foreseen, request), foreseen and foreseen.coverage
+    rejection, coverage = _rejection(foreseen, request), foreseen and _decisive(foreseen)
     is_checked = coverage is not None and not (rejection or request.allow_sparse_coverage)
     return DryRun(
         output=Path(output),
@@ -132,7 +132,12 @@ def _rejection(foreseen: Foreseen | None, request: AnonymizeRequest) -> str:
         if foreseen.expected is not None:
             check_size(request, foreseen.expected)
         if not request.allow_sparse_coverage:
-            reject_nearly_empty(foreseen.coverage, is_estimate=True)
+            is_noisy = foreseen.noisy_coverage is not None
+            reject_nearly_empty(_decisive(foreseen), is_estimate=True, is_noisy=is_noisy)
     except RecveilError as error:
         return str(error)
-    return ""
+    return foreseen.rejection
+
+
+def _decisive(foreseen: Foreseen) -> Coverage | None:
+    return foreseen.noisy_coverage or foreseen.coverage

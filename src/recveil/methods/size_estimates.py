@@ -9,6 +9,7 @@ from scipy.special import gammaln
 
 from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.synthetic.options import AS_RATED, on_catalog, parse_item_catalog
+from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.size_estimate import (
     Expected,
     Kind,
@@ -20,6 +21,7 @@ from recveil.publish.size_estimate import (
 from recveil.ratings import Ratings
 from recveil.release.coverage import FEWEST_RATINGS, Coverage
 from recveil.release.synthetic_form import step_of_drawn
+from recveil.runtime.errors import RecveilError
 
 Options = Mapping[str, Any]
 # Bytes of Python and its libraries, per rating and per value; only a few blocks of values are in
@@ -62,8 +64,11 @@ class Foreseen(NamedTuple):
     # Approximate peak memory in bytes
     memory: int
     basis: tuple[Basis, ...]
-    # None if it is known after the run alone
+    # None if nearly all is covered, or `rejection` is why a run would fail
     coverage: Coverage | None = None
+    # By the noisy answers of the run, which then decide
+    noisy_coverage: Coverage | None = None
+    rejection: str = ""
 
 
 def foresee_predictive(
@@ -141,17 +146,22 @@ def foresee_sparse(
 def foresee_synthetic(
     ratings: Ratings, _k: int | None, options: Options, layout: str, file_format: str
 ) -> Foreseen:
-    """Estimate a release of synthetic users from what every verb prints, which costs no budget."""
+    """Estimate a release of synthetic users from the table, for the publisher, without a query."""
     n_requested = options.get("n_users")
     n_users = ratings.n_users if n_requested is None else int(n_requested)
     items = _items_drawn(ratings, options)
     each = ratings.n_ratings / max(1, ratings.n_users)
+    coverage, by_answers, rejection = None, None, ""
+    try:
+        coverage, by_answers, each = Synthesizer(**options).expect_coverage(ratings)
+    except RecveilError as error:
+        rejection = str(error)
     basis: list[Basis] = ["n-users-noisy" if n_requested is None else "n-users-given"]
     basis.append("mean-ratings")
     if "item_catalog" not in options:
         basis.append("rare-items-omitted")
     expected = None
-    if layout != "model":
+    if layout != "model" and not rejection:
         grid = step_of_drawn(ratings.scale, whole=options.get("rating_grid") == "whole")
         n_ratings = float(ratings.n_ratings)
         expected = expect_synthetic(
@@ -162,7 +172,9 @@ def foresee_synthetic(
             expected = expected._replace(seconds=expected.seconds + _MANY_FACTORS)
             basis.append("many-factors")
     memory = _memory(ratings, expected, _A_RATING["synthetic"])
-    return Foreseen(None, n_users, expected, memory, tuple(basis))
+    return Foreseen(
+        *(None, n_users, expected, memory, tuple(basis), coverage, by_answers, rejection)
+    )
 
 
 def _items_drawn(ratings: Ratings, options: Options) -> NDArray[Any]:

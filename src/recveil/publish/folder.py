@@ -240,12 +240,18 @@ def write_release(
         verification = _stage(
             *(release, folder, written, file_format, by),
             force=force,
-            # With epsilon the queries are spent by now: such a release is written.
-            allow_sparse_coverage=allow_sparse_coverage or published.claim.epsilon is not None,
+            allow_sparse_coverage=allow_sparse_coverage,
         )
     if release.private.record_output is not None:
         release.private.record_output(folder)
     return verification
+
+
+def reject_sparse(release: Sides) -> None:
+    """Raise for a nearly empty release; with epsilon, its noisy answers alone decide."""
+    noisy = release.published.noisy_coverage
+    coverage = release.private.coverage if noisy is None else noisy
+    reject_nearly_empty(coverage, is_noisy=noisy is not None)
 
 
 @contextmanager
@@ -332,7 +338,7 @@ def _stage(
         if measured is not None:
             release = replace(release, private=replace(release.private, coverage=measured))
         if not allow_sparse_coverage:
-            reject_nearly_empty(release.private.coverage, epsilon=published.claim.epsilon)
+            reject_sparse(release)
         _write_private(release, private_folder, public_folder / MANIFEST, layout, by)
         begin(_VERIFYING)
         if release.private.continuation is None:

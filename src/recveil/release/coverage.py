@@ -1,7 +1,7 @@
 """How much of a table a release covers."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +24,8 @@ _MANY_ITEMS, _FEW_ITEMS, _MOST_SHORT = 20, 10, 0.9
 # So is one with less than a hundredth of the items (at least _FEW_ITEMS, at most _FEW_OF_MANY),
 # or with less than this share of the ratings.
 _FEW_OF_MANY, _FEW_RATINGS = 50, 0.1
-# An estimate without the sampling is too high by as much, where rows are short.
-_ESTIMATED_ITEMS, _ESTIMATED_SHORT = 20, 0.7
+# An estimate without the sampling, or the noise, may be too high by as much.
+_ESTIMATED_ITEMS, _ESTIMATED_SHORT, _ESTIMATED_RATINGS = 20, 0.7, 0.15
 
 
 class CoverageWarning(UserWarning):
@@ -129,7 +129,8 @@ class Coverage(NamedTuple):
         is_whole = self.n_items_kept == self.n_items
         n_short = max(self.n_short_users, self.n_short_raw_users)
         has_short_rows = n_short > _ESTIMATED_SHORT * self.n_users
-        return has_short_rows or (has_few_items and not is_whole)
+        has_few_ratings = self.rating_share < _ESTIMATED_RATINGS
+        return has_short_rows or (not is_whole and (has_few_items or has_few_ratings))
 
     @property
     def has_short_rows(self) -> bool:
@@ -193,13 +194,14 @@ NOISE = "with noise (differential privacy: docs/explanation/other-tools.md)"
 
 
 def reject_nearly_empty(
-    coverage: Coverage | None, *, is_estimate: bool = False, epsilon: float | None = None
+    coverage: Coverage | None, *, is_estimate: bool = False, is_noisy: bool = False
 ) -> None:
-    """Raise for a release from which next to nothing can be learned."""
+    """Raise for a release from which next to nothing can be learned; `is_noisy` if synthetic."""
     if coverage is None or not coverage.is_nearly_empty:
         return
+    if is_noisy:
+        _reject_synthetic(coverage, "about " * is_estimate)
     lower = "lower k (--k), " * coverage.can_lower_k
-    spent = "" if epsilon is None else f"; epsilon {epsilon:g} was spent"
     most, least = ("at most ", "at least ") if is_estimate else ("", "")
     facts = [
         f"{most}{coverage.n_items_kept:,} of {coverage.n_items:,} items",
@@ -210,8 +212,24 @@ def reject_nearly_empty(
         facts.reverse()
     raise RecveilError(
         f"the release would be nearly empty: {', and '.join(facts)}; {lower}take a longer period, "
-        f"publish noisy item counts, or give allow_sparse_coverage "
-        f"(--allow-sparse-coverage){spent}",
+        f"publish noisy item counts, or give allow_sparse_coverage (--allow-sparse-coverage)",
+        code="release.nearly-empty",
+    )
+
+
+def _reject_synthetic(coverage: Coverage, about: str) -> NoReturn:
+    n_short, n_users = coverage.n_short_users, coverage.n_users
+    fact = f"{coverage.n_items_kept:,} items"
+    if coverage.has_short_rows:
+        fact += f", under {FEWEST_RATINGS} for {n_short:,} of {n_users:,} users"
+    else:
+        fact += f" ({percent(coverage.rating_share)} of the ratings)"
+    more = "give an item_catalog (--item-catalog), a larger epsilon (--epsilon), or"
+    if coverage.n_items_kept == coverage.n_items:
+        more = "take a longer period, or give"
+    raise RecveilError(
+        f"the release would be nearly empty: {about}{fact}; {more} allow_sparse_coverage "
+        f"(--allow-sparse-coverage)",
         code="release.nearly-empty",
     )
 

@@ -147,6 +147,8 @@ class Published:
     user_table: UserTable | None = None
     # The noisy answers and the model, by name, if they are published; see `release.noisy_answers`
     answers: Mapping[str, NDArray[Any]] | None = None
+    # By noisy answers: the ratings must not decide whether a release with epsilon is published
+    noisy_coverage: Coverage | None = None
 
     def pseudonyms(self, first: int, last: int) -> list[str]:
         """Return the user ids of the published rows `first` to `last - 1`."""

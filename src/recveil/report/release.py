@@ -214,7 +214,9 @@ def is_danger(sentence: str) -> bool:
     return text.startswith(WARNING) and not lacks
 
 
-def describe_coverage(coverage: Coverage, *, likes: bool = False, is_estimate: bool = False) -> str:
+def describe_coverage(
+    coverage: Coverage, *, likes: bool = False, is_estimate: bool = False, is_noisy: bool = False
+) -> str:
     """Describe which items and ratings a release keeps; a warning below half of either.
 
     >>> print(describe_coverage(Coverage(90, 44, 0.6, 60, 2)).partition(";")[0])
@@ -224,20 +226,20 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False, is_estimate: b
     """
     noun = "likes" if likes else "ratings"
     keeps, have = ("would keep", "would have") if is_estimate else ("keeps", "have")
+    most, least = ("about ", "about ") if is_noisy else ("at most ", "at least ")
     if coverage.n_items_kept == coverage.n_items:
         kept = f"The release {keeps} all {describe_count(coverage.n_items, 'item')}"
     else:
         kept = (
-            f"The release {keeps} {'at most ' * is_estimate}{coverage.n_items_kept:,} of "
+            f"The release {keeps} {most * is_estimate}{coverage.n_items_kept:,} of "
             f"{describe_count(coverage.n_items, 'item')} ({percent(coverage.item_share, LOW)}), "
             f"which have {percent(coverage.rating_share, LOW)} of the {noun}"
         )
     n_before = coverage.n_short_raw_users
     before = f" ({n_before:,} in the table)" * bool(n_before)
-    least = "at least " * is_estimate
     users = describe_count(coverage.n_users, "published user")
     short = (
-        f"; {least}{coverage.n_short_users:,} of {users} "
+        f"; {least * is_estimate}{coverage.n_short_users:,} of {users} "
         f"{have} fewer than {FEWEST_RATINGS} {noun}, imputed values not counted{before}"
         if coverage.n_short_users
         else ""
@@ -474,14 +476,12 @@ def _of_dry_run(dry: DryRun) -> Iterator[str]:
     )
     if dry.foreseen.coverage is not None:
         likes = dry.reading.ratings.is_unary
-        yield describe_coverage(dry.foreseen.coverage, likes=likes, is_estimate=True)
-    elif dry.foreseen.groups is None:
-        yield "How many items and ratings the release keeps is known after the run alone."
-        if "rare-items-omitted" in dry.foreseen.basis:
-            yield (
-                "It may keep few items; if it keeps none, the run spends its epsilon without a "
-                "release. With a public list of items, item_catalog (--item-catalog), all are kept."
-            )
+        is_noisy = dry.foreseen.noisy_coverage is not None
+        yield describe_coverage(
+            dry.foreseen.coverage, likes=likes, is_estimate=True, is_noisy=is_noisy
+        )
+        if is_noisy:
+            yield "This estimate is of the raw table, without noise: keep it private."
     yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
     if dry.total is not None:
         yield describe_total(dry.total)
@@ -494,9 +494,11 @@ def _of_rejection(dry: DryRun) -> Iterator[str]:
     if dry.rejection:
         yield f"With this estimate, the run would fail: {dry.rejection}."
     if dry.may_be_rejected:
+        is_noisy = dry.foreseen is not None and dry.foreseen.noisy_coverage is not None
+        drawn = "noise" if is_noisy else "classes and items"
         yield (
-            f"{WARNING}the run may be refused as nearly empty: that depends on the classes and "
-            "items that it draws; allow_sparse_coverage (--allow-sparse-coverage) allows it."
+            f"{WARNING}the run may be refused as nearly empty: that depends on the {drawn} that it "
+            "draws; allow_sparse_coverage (--allow-sparse-coverage) allows it."
         )
 
 
@@ -582,7 +584,7 @@ _BASIS = {
     "n-users-given": "the requested number of users",
     "n-users-noisy": "users of the table; the run counts them with noise, if epsilon is a number",
     "mean-ratings": "values from the mean number of ratings, to which the run adds noise",
-    "rare-items-omitted": "the run omits rare items, so it is an upper bound",
+    "rare-items-omitted": "items as if the noise left the expected number of them",
     "many-factors": "time as if the model had many factors",
 }
 

@@ -294,15 +294,20 @@ def pick_released(
     else:
         released = np.flatnonzero(popularity > _MIN_COUNT * noise)
     chosen = _choose(popularity, released, max(noise, LEAST_NOISE))
-    if chosen.size < FEWEST_CHOSEN:
+    reject_few_items(chosen.size, n_users, is_catalogue=is_catalogue)
+    return Picked(released, chosen)
+
+
+def reject_few_items(n_items: int, n_users: float, *, is_catalogue: bool) -> None:
+    """Raise if too few items are above the noise."""
+    if n_items < FEWEST_CHOSEN:
         catalog = "" if is_catalogue else " an item_catalog (--item-catalog),"
         raise RecveilError(
-            f"the noise leaves only {describe_count(chosen.size, 'item')} for "
+            f"the noise leaves only {describe_count(n_items, 'item')} for "
             f"{describe_count(round(n_users), 'user')}; expected at least {FEWEST_CHOSEN}: give a "
             f"larger epsilon (--epsilon),{catalog} more items or more users",
             code="budget.too-small",
         )
-    return Picked(released, chosen)
 
 
 def ask_activity(
@@ -509,6 +514,21 @@ def are_few(n_users: float, sigmas: Mapping[str, float]) -> bool:
     return n_users * math.sqrt(math.fsum(sigma**-2 for sigma in sigmas.values())) < FEW
 
 
+def _is_centred(public: Public, n_users: float, sigmas: Mapping[str, float]) -> bool:
+    # A plan averages moments of several releases, so all are centred.
+    return public.is_planned or not are_few(n_users, sigmas)
+
+
+def weight_of_counts(
+    scale: RatingScale, public: Public, n_users: float, sigmas: Mapping[str, float]
+) -> float:
+    """Return the weight of an item's popularity in its noisy sums."""
+    if scale.unary:
+        return 1.0
+    is_centred = _is_centred(public, n_users, sigmas)
+    return math.sqrt(COUNT_SHARE if is_centred else COUNT_SHARE_OF_FEW)
+
+
 def measure(
     ratings: UserRatings,
     mechanism: QueriedItems,
@@ -518,8 +538,7 @@ def measure(
 ) -> NoisySums:
     """Make all queries on ratings but that on fitted embeddings; the first may have been made."""
     n_users, activity = users or ask_activity(ratings, mechanism, public, sigmas)
-    # A plan averages moments of several releases, so all are centred.
-    is_centred = public.is_planned or not are_few(n_users, sigmas)
+    is_centred = _is_centred(public, n_users, sigmas)
     count_share = COUNT_SHARE if is_centred else COUNT_SHARE_OF_FEW
     reject_hopeless(n_users, public, sigmas["item sums"], math.sqrt(count_share))
     levels = rating_levels(ratings.scale)

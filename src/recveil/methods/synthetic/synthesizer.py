@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from recveil.io import Reading
 from recveil.io.columns.ids import reject_personal_ids
@@ -25,8 +26,10 @@ from recveil.methods.base import (
 from recveil.methods.published_users import DeclaredAttributes
 from recveil.methods.synthetic.answered_queries import AnsweredQuery, answered_queries
 from recveil.methods.synthetic.attributes import AttributeModel, Coded, ask_attributes
+from recveil.methods.synthetic.bounded_sums import FINE, like_sums
 from recveil.methods.synthetic.earlier_sums import EarlierSums, require_users
-from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
+from recveil.methods.synthetic.fitting import scale_activity
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise, threshold
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
 from recveil.methods.synthetic.options import (
@@ -56,6 +59,9 @@ from recveil.methods.synthetic.sum_queries import (
     ask_activity,
     measure,
     measure_likes,
+    reject_few_items,
+    reject_hopeless,
+    weight_of_counts,
 )
 from recveil.methods.synthetic.user_model import (
     LikesModel,
@@ -85,6 +91,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike, scale_of
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
+from recveil.release.coverage import FEWEST_RATINGS, Coverage
 from recveil.release.dates import COHORT, DATE_RANGE, DATES, Cohort, periods_within
 from recveil.release.ledger import Ledger, cost_of_rerun, delta_left, epsilon_of
 from recveil.release.method import MOST_ITEMS, PLANNED_RELEASES, RELEASE_NUMBER
@@ -834,7 +841,58 @@ class Synthesizer(BaseAnonymizer):
             user_table=None if drawing is None else drawing.draw(drawn.blocks(), rng),
             expect=expect,
             answers=answers,
+            noisy_coverage=self._coverage_of(learnt, n_users),
         )
+
+    def _coverage_of(self, learnt: "Learnt", n_users: int) -> Coverage | None:
+        """Return the coverage by the answers; None if they are exact, as the table's then is."""
+        ledger = learnt.claim.ledger
+        if ledger is None:
+            return None
+        sums = learnt.measured.choices
+        height = self._height(sums.popularity_noise, ledger.threshold_delta)
+        kept = learnt.items.size, sums.share_as_json, height
+        return _coverage_by_answers(*kept, sums.n_users, sums.activity, n_users)
+
+    def _height(self, noise: float, threshold_delta: float) -> float:
+        """Return the popularity from which items are released; 0 for a public catalogue."""
+        if not threshold_delta:
+            return 0.0
+        return threshold(float(noise), threshold_delta, self._most_items)
+
+    def expect_coverage(self, ratings: Ratings) -> tuple[Coverage, Coverage | None, float]:
+        """Estimate the coverage of a release, that by its answers, and the ratings of a user."""
+        # For the publisher alone: the sums are exact, and no query is made.
+        public, queried = self._public(ratings)
+        chances, n_users, noise, height = np.ones(queried.n_items), float(ratings.n_users), 0.0, 0.0
+        activity = queried.activity.astype(np.float64)
+        if self.epsilon is not None:
+            sigmas = self._budget().sigmas(
+                _shares(queried.scale, public, has_attributes=self.attributes is not None)
+            )
+            n_users, activity = ask_activity(queried, WithoutNoise(), public, sigmas)
+            _, public, sigmas = self._settle(public, sigmas, n_users)
+            weight = weight_of_counts(queried.scale, public, n_users, sigmas)
+            reject_hopeless(n_users, public, sigmas["item sums"], weight)
+            noise = sigmas["item sums"] / weight
+            height = self._height(noise, public.threshold_delta)
+            popularity = like_sums(queried) * FINE
+            above = ndtr((popularity[:, 0] - max(height, noise)) / noise)
+            reject_few_items(round(above.sum()), n_users, is_catalogue=public.is_catalogue)
+            chances = chances if public.is_catalogue else above
+        kept = chances[queried.indices]
+        n_kept_of = np.bincount(queried.user_positions(), kept, minlength=queried.n_users)
+        share = float((n_kept_of / np.maximum(queried.activity, 1)).mean())
+        n_kept = round(chances[queried.support > 0].sum())
+        n_drawn = round(n_users) if self.n_users is None else self.n_users
+        by_answers = _coverage_by_answers(n_kept, share, height, n_users, activity, n_drawn)
+        coverage = by_answers._replace(
+            n_items=int(np.count_nonzero(ratings.support)),
+            rating_share=float(kept.mean()),
+            n_short_raw_users=int(np.count_nonzero(ratings.activity < FEWEST_RATINGS)),
+        )
+        each = float(scale_activity(activity, share, n_kept).mean())
+        return coverage, None if self.epsilon is None else by_answers, each
 
     def _date_settings(self) -> dict[str, object]:
         if self.dates is None:
@@ -881,6 +939,23 @@ def _shares(scale: RatingScale, public: Public, *, has_attributes: bool) -> dict
     shares = SHARES_OF_LIKES if scale.unary else SHARES
     asked = {QUERY_OF_DATES: public.firsts is not None, QUERY_OF_ATTRIBUTES: has_attributes}
     return shares | {query.name: query.share for query, is_asked in asked.items() if is_asked}
+
+
+def _coverage_by_answers(
+    n_kept: int,
+    share: float,
+    height: float,
+    n_real: float,
+    activity: NDArray[np.float64],
+    n_users: int,
+) -> Coverage:
+    """Return the coverage that follows from noisy answers, with as few items as they allow."""
+    # The other items have together, of a user with n ratings, sqrt(n) times their share as
+    # popularity, and each less than `height`. Synthetic users' activity is rounded at random.
+    rest = (1 - share) * n_real * float(np.sqrt(activity).mean())
+    n_omitted = math.floor(rest / height) if height else 0
+    short = np.clip(FEWEST_RATINGS - scale_activity(activity, share, n_kept), 0, 1).mean()
+    return Coverage(n_kept + n_omitted, n_kept, share, n_users, round(float(short) * n_users))
 
 
 def _answers(
