@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,11 +23,11 @@ from recveil.io.part_files import parts_of
 from recveil.io.tables import first_rows
 from recveil.io.worker.packing import DAMAGED
 from recveil.ratings.arrow_columns import python_values
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, describe_count, shortened
 from recveil.runtime.safe_repr import brief
 
 # Limits of what is looked at.
-_HEAD_BYTES, _MOST_RECORDS, _MOST_TITLES = 1 << 20, 20_000, 30
+_HEAD_BYTES, _TAIL_BYTES, _MOST_RECORDS, _MOST_TITLES = 1 << 20, 1 << 16, 20_000, 30
 _MARKS = ("\t", ";", "|", ",")
 UTF_8, WINDOWS = "UTF-8", "Windows-1252"
 # Encodings of which a copy in UTF-8 can be made, by the names that pages show.
@@ -63,6 +64,8 @@ class RawRows(NamedTuple):
     first_line: int = 1
     # The first line that is not UTF-8; 0 for none
     bad_line: int = 0
+    # The fields of the last line, if it is not among the rows and can be seen
+    last: Sequence[str] = ()
 
 
 def read_raw_rows(source: str, reading: Mapping[str, Any]) -> RawRows | None:
@@ -81,9 +84,24 @@ def read_raw_rows(source: str, reading: Mapping[str, Any]) -> RawRows | None:
     try:
         with opened_text(path) as file:
             head = file.read(_HEAD_BYTES)
+        rows = _text_rows(head, reading)
+        is_longer = rows is not None and len(head) == _HEAD_BYTES
+        return rows._replace(last=_last_line(path, head, rows)) if rows and is_longer else rows
     except (RecveilError, OSError, ValueError, *DAMAGED):
         return None
-    return _text_rows(head, reading)
+
+
+def _last_line(path: Path, head: bytes, rows: RawRows) -> list[str]:
+    """Return the fields of the last line; none if the text is packed, or the line is unclear."""
+    with path.open("rb") as file:
+        if file.read(len(head)) != head:
+            return []
+        file.seek(max(len(head), file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        line = file.read().rstrip().rpartition(b"\n")[2]
+    if not line or line.count(b'"') % 2:  # a quote may span lines
+        return []
+    records = _records(line.decode(ENCODINGS[rows.encoding], errors="replace"), rows.separator)
+    return records[0][1] if records else []
 
 
 def _typed_rows(path: Path, reading: Mapping[str, Any]) -> RawRows | None:
@@ -356,19 +374,46 @@ def _is_apart(sentinel: int, levels: Mapping[float, int]) -> bool:
     return min(others) >= 0 if sentinel < 0 else 4 * max(others) <= sentinel
 
 
+def _odd_line(what: str, fields: Sequence[str]) -> Problem:
+    return Problem(f"{what} ({_quoted(fields)})", "; fix or drop the line", ("input.line",))
+
+
+def _quoted(fields: Sequence[str]) -> str:
+    return f"“{shortened(' '.join(filter(None, fields)), 40)}”"
+
+
 def _other(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
     """Return problems with ids, times and repeated pairs."""
     found = []
-    places = {role: at for at, role in enumerate(rows.roles) if role}
+    width, places = len(rows.names), {role: at for at, role in enumerate(rows.roles) if role}
+    odd = [row for row in rows.rows if len(row) != width]
+    if odd and 2 * len(odd) < len(rows.rows):
+        have = "has" if len(odd) == 1 else "have"
+        what = f"{len(odd):,} of the first {len(rows.rows):,} rows {have} other than {width} columns"
+        found.append(_odd_line(what, odd[0]))
+    if rows.last and len(rows.last) != width:
+        n_columns = describe_count(len(rows.last), "column")
+        found.append(_odd_line(f"The last line has {n_columns} instead of {width}", rows.last))
+    elif rows.last and "drop_missing_ids" not in reading:
+        lacking = [role for role in ("user", "item") if role in places]
+        lacking = [role for role in lacking if not rows.last[places[role]]]
+        if lacking:
+            what = f"The last line has no {' and no '.join(lacking)} id"
+            drop = "; drop it with drop_missing_ids (--drop-missing-ids)"
+            found.append(Problem(f"{what} ({_quoted(rows.last)})", drop, ("id.missing",)))
     if places.keys() >= {"user", "item"} and "drop_missing_ids" not in reading:
-        ids = [[row[at : at + 1] for at in (places["user"], places["item"])] for row in rows.rows]
-        if lacking := sum(not all(any(cell) for cell in each) for each in ids):
-            have = "has" if lacking == 1 else "have"
-            what = f"{lacking:,} of the first {len(rows.rows):,} rows {have} no user or item id"
+        ids = [
+            [row[at] for at in (places["user"], places["item"])]
+            for row in rows.rows
+            if len(row) == width
+        ]
+        if n_lacking := sum(not all(each) for each in ids):
+            have = "has" if n_lacking == 1 else "have"
+            what = f"{n_lacking:,} of the first {len(rows.rows):,} rows {have} no user or item id"
             drop = "; drop them with drop_missing_ids (--drop-missing-ids)"
             check = "; check user (--user), item (--item) and delimiter (--delimiter)"
             on_page = "; check the menus above the columns, and “Column separator”"
-            is_misread = 2 * lacking > len(rows.rows)  # most rows are never dropped
+            is_misread = 2 * n_lacking > len(rows.rows)  # most rows are never dropped
             found.append(
                 Problem(
                     what,

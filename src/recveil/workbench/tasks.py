@@ -175,7 +175,7 @@ def _shown(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 def _write_first_rows(job: Assignment, raw: RawRows, problems: list[str]) -> None:
     """Write the first rows for the page, which may show them while the table is read."""
     shown = {"names": [shortened(name) for name in raw.names], "rows": _shown(raw.rows)}
-    plain = {**raw._asdict(), **shown, "problems": problems}
+    plain = {**raw._asdict(), **shown, "last": [], "problems": problems}
     text = json.dumps(plain)
     write_atomically(job.folder / FIRST_ROWS, lambda file: file.write_text(text, encoding="utf-8"))
     job.report("rows", len(raw.rows))
