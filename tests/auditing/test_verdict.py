@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from recveil.attacks import PRESETS
 from recveil.auditing import audit
 from recveil.ratings import Ratings
 from recveil.report.audit.risks import lines_of
@@ -47,14 +48,21 @@ def test_enough_users_get_a_rate(tmp_path):
 
 
 def test_one_target_is_no_plural():
-    (one,), (two,) = (describe_uncovered([Uncovered("paper", n, n, 0.0)]) for n in (1, 2))
+    (one,), (two,) = (describe_uncovered([Uncovered(PRESETS["paper"], n, n, 0.0)]) for n in (1, 2))
     assert "all 1 " not in one
     assert "all 2 " in two
 
 
+def test_who_knows_rare_items_alone_is_named_with_what_is_missing():
+    skipped = [Uncovered(PRESETS[name], 10, 10, 0.0) for name in ("insider", "film-buff")]
+    of_all, of_rare = describe_uncovered(skipped)
+    assert "have too few ratings." in of_all
+    assert "have too few ratings outside the 500 most rated items." in of_rare
+
+
 def test_a_sentence_has_the_highest_rate_of_those_who_could_be_attacked():
-    skipped = [Uncovered("paper", 6, 10, 0.1), Uncovered("insider", 7, 10, 0.3)]
-    (sentence,) = describe_uncovered([*skipped, Uncovered("likes", 5, 10, 0.1)])
+    skipped = [Uncovered(PRESETS["paper"], 6, 10, 0.1), Uncovered(PRESETS["insider"], 7, 10, 0.3)]
+    (sentence,) = describe_uncovered([*skipped, Uncovered(PRESETS["likes"], 5, 10, 0.1)])
     assert "100%" in sentence
     assert "“insider” attacked 3 of 10" in sentence
     assert "up to" not in sentence  # it is no maximum of all adversaries

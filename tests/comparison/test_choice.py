@@ -382,7 +382,15 @@ def test_adversaries_without_targets_are_named():
     assert "close friend, reviewer" in warning
     assert risk_warnings(rows, AXES["membership"]) == risk_warnings(TABLE, AXES["membership"])
     (warning,) = risk_warnings([rows[0]._replace(adversaries_without_targets="x"), *TABLE[1:]])
-    assert ": x." in warning
+    assert ": x (" in warning
+
+
+def test_an_adversary_who_knows_rare_items_lacks_ratings_of_them():
+    """It was said of users with many ratings that they had too few."""
+    names = "film-buff; reviewer"
+    rows = [row._replace(adversaries_without_targets=names) for row in TABLE]
+    (warning,) = risk_warnings(rows)
+    assert "film-buff (all targets have too few ratings outside the 500 most rated items)" in warning
 
 
 def test_warnings():

@@ -242,7 +242,7 @@ def _reidentified(cell: Cell) -> Figure:
 
 
 def _without_targets(cell: Cell) -> str | None:
-    """Name the adversaries who attacked nobody, as all targets have too few ratings for them."""
+    """Name the adversaries who attacked nobody: no target has enough ratings that they know."""
     names = [attack["name"] for attack in _attacks_of(cell) if not attack["targets_attacked"]]
     return "; ".join(names) or None
 

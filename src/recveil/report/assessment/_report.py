@@ -577,8 +577,8 @@ def _affected(
     most = max(attacks, key=lambda each: each["targets_skipped"], default=None)
     if most is not None and most["targets_skipped"]:
         yield (
-            f"{describe_count(most['targets_skipped'], 'target')} had too few ratings for the "
-            f"adversary “{most['name']}”, and count as not re-identified by it: their risk is not "
+            f"{describe_count(most['targets_skipped'], 'target')} had too few ratings that the "
+            f"adversary “{most['name']}” may know, and count as not re-identified by it: their risk is not "
             f"known to be low."
         )
     bins = (audit.get("risk") or {}).get("bins", [])

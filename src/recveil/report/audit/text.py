@@ -387,7 +387,7 @@ def attack_warnings(attacks: list[Outcome], checks: list[Check]) -> list[str]:
         if not check.holds
     ]
     uncovered = [
-        Uncovered(each.adversary.name, each.skipped, each.requested, each.reidentified.rate)
+        Uncovered(each.adversary, each.skipped, each.requested, each.reidentified.rate)
         for each in attacks
         if each.attacked < COVERAGE * each.requested
     ]
@@ -397,24 +397,33 @@ def attack_warnings(attacks: list[Outcome], checks: list[Check]) -> list[str]:
 class Uncovered(NamedTuple):
     """An adversary who could attack only some of the targets."""
 
-    name: str
-    # Number of targets with too few ratings, who count as not re-identified, and of all targets
+    adversary: Adversary
+    # Number of targets with too few ratings that this adversary may know, who count as not re-identified, and of all targets
     skipped: int
     requested: int
     # Share of all targets who were re-identified
     rate: float
 
 
+def describe_lack(adversary: Adversary) -> str:
+    """Return what a target lacks whom an adversary cannot attack."""
+    top = adversary.outside_top
+    return "too few ratings" + f" outside the {top:,} most rated items" * bool(top)
+
+
 def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]:
     """Describe that rates cover only some targets, and the highest rate among these."""
-    sentences = []
-    if nobody := [one for one in uncovered if one.skipped == one.requested]:
-        requested = nobody[0].requested
-        sentences.append(
-            f"{where}{', '.join(_quoted(one.name) for one in nobody)}: "
-            f"{'the one target has' if requested == 1 else f'all {requested:,} targets have'} "
-            f"too few ratings. No user was attacked, which shows nothing."
-        )
+    nobody = dict[str, list[Uncovered]]()
+    for one in uncovered:
+        if one.skipped == one.requested:
+            nobody.setdefault(describe_lack(one.adversary), []).append(one)
+    sentences = [
+        f"{where}{', '.join(_quoted(one.adversary.name) for one in those)}: "
+        f"{'the one target has' if n == 1 else f'all {n:,} targets have'} {shortage}. No user was "
+        f"attacked, which shows nothing."
+        for shortage, those in nobody.items()
+        for n in [those[0].requested]
+    ]
     rates = {
         one.rate * one.requested / (one.requested - one.skipped): one
         for one in reversed(uncovered)
@@ -425,8 +434,8 @@ def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]
         highest = rates[rate]
         n_attacked = highest.requested - highest.skipped
         sentences.append(
-            f"{where}{'users' if where else 'Users'} with too few ratings count as not "
-            f"re-identified. {_quoted(highest.name)} attacked {n_attacked:,} of "
+            f"{where}{'users' if where else 'Users'} with {describe_lack(highest.adversary)} "
+            f"count as not re-identified. {_quoted(highest.adversary.name)} attacked {n_attacked:,} of "
             f"{highest.requested:,} and re-identified {percent(rate)} of these; adversaries who "
             f"attacked more users may re-identify more."
         )
@@ -584,7 +593,7 @@ def remarks_in_short(release: AttackedRelease, statements: Sequence[Statement]) 
 def uncovered_in(release: AttackedRelease) -> list[str]:
     """Describe the adversaries who could not attack most targets; the table shows it, too."""
     uncovered = [
-        Uncovered(adversary.name, attack.skipped, attack.requested, attack.reidentified.rate)
+        Uncovered(adversary, attack.skipped, attack.requested, attack.reidentified.rate)
         for adversary, attack in release.attacks
         if attack.requested - attack.skipped < COVERAGE * attack.requested
     ]

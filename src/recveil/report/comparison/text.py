@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recveil.attacks import Interval
+from recveil.attacks import PRESETS, Adversary, Interval
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing.release_attacks import COVERAGE
 from recveil.comparison.choice import (
@@ -41,6 +41,7 @@ from recveil.report.audit.disclosure import (
     describe_membership,
 )
 from recveil.report.audit.risks import describe_absence
+from recveil.report.audit.text import describe_lack
 from recveil.report.comparison.marks import (
     explain_larger_epsilons,
     format_share,
@@ -194,10 +195,14 @@ def _without_attack(rows: list[Row], axis: Axis) -> list[str]:
     names = list(dict.fromkeys(name for each in listed for name in each))
     if not axis.is_search or not names:
         return []
+    by_reason = dict[str, list[str]]()
+    for name in names:
+        lack = describe_lack(PRESETS.get(name, Adversary(name=name)))
+        by_reason.setdefault(f" (all targets have {lack})", []).append(name)
+    listed = ", ".join(", ".join(those) + reason for reason, those in by_reason.items())
     return [
         f"{'Adversary' if len(names) == 1 else 'Adversaries'} who could attack no target, in the "
-        f"raw data or a setting: {', '.join(names)}. All targets had too few ratings for them, so "
-        f"their risk is unknown, and not 0."
+        f"raw data or a setting: {listed}. Their risk is unknown, and not 0."
     ]
 
 
