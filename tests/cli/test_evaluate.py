@@ -1,9 +1,11 @@
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pytest
 
+from recveil.datasets import make_ratings
 from recveil.evaluation import (
     Evaluation,
     Measured,
@@ -14,7 +16,7 @@ from recveil.evaluation import (
 )
 from recveil.evaluation.recipient import AVERAGES, POPULARITY
 from recveil.io import read_ratings
-from recveil.methods import PredictiveAnonymizer
+from recveil.methods import PredictiveAnonymizer, anonymize
 from recveil.release.coverage import Coverage
 from recveil.report.evaluation.text import explain_unreliable, headline
 from shared.cli_evaluate import (
@@ -90,6 +92,20 @@ def test_the_scale_is_that_of_the_release(run, tmp_path):
     PredictiveAnonymizer(k=4, seed=1).anonymize(ratings).write("narrow")
     found = evaluate("narrow", "narrow.csv", split=0.3, targets=5, with_membership=False)
     assert str(found.train.scale) == "1:5:1"
+
+
+@pytest.mark.parametrize("twin", [True, False])
+def test_coverage_is_that_of_the_given_release(tmp_path, twin):
+    """It was that of the release made again from four fifths of the ratings, which has fewer."""
+    ratings = make_ratings(n_users=80, n_items=60, n_ratings=1_000, seed=1)
+    made = anonymize(ratings, tmp_path / "out", k=12, seed=1).summary.coverage
+    published = made.n_items_kept, made.rating_share
+    if not twin:
+        shutil.rmtree(tmp_path / "out.private")
+    found = evaluate(ratings, tmp_path / "out", targets=5, with_membership=False)
+    kept = found.evaluation.coverage
+    assert (kept.n_items_kept, kept.rating_share) == published
+    assert (kept.n_items_kept < kept.n_items, kept.n_users) == (True, 80)
 
 
 @pytest.mark.parametrize("columns", [60, 80])

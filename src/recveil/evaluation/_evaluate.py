@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, Unpack, get_args
 
+from recveil.attacks import AttackTarget
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.fidelity_metrics import NullRule
 from recveil.evaluation.nominal import liked_values, require_liked
@@ -15,6 +16,7 @@ from recveil.evaluation.split import (
     HeldOut,
     Matched,
     Split,
+    TrainingTable,
     match_held_out,
     split_by_time,
     split_ratings,
@@ -32,6 +34,7 @@ from recveil.methods.synthetic.options import of_cohort
 from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PREDICTED, reject_likes
+from recveil.release.coverage import Coverage
 from recveil.release.dates import cohort_of, period_of
 from recveil.release.manifest import MANIFEST, Manifest
 from recveil.release.manifest_reader import known_manifest
@@ -246,8 +249,7 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         if cohort is not None:  # another release is made of the same users
             users = of_cohort(readings[0].require_times().ratings, cohort)
             readings = (replace(readings[0], ratings=users),)
-        if split is not None:
-            _warn_of_other_ratings(folder, readings[0].ratings)
+        is_given = split is not None and not _warn_of_other_ratings(folder, readings[0].ratings)
         divided = _divide(request, readings)
         train = divided.split.train
         if not train.is_unary:
@@ -260,6 +262,8 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         evaluated = folder if anonymizer is None else anonymizer.anonymize(train)
         begin(THE_REST)
         evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
+        if is_given and (coverage := _coverage_of_given(folder, readings[0].ratings)):
+            evaluation = replace(evaluation, coverage=coverage)
     return Evaluated(
         *(evaluation, train, readings, folder.name, split, divided.matched, seed),
         *(manifest.sha256, divided.cut),
@@ -282,13 +286,26 @@ def _with_attributes(
     return same_again(manifest, request.seed, attributes)
 
 
-def _warn_of_other_ratings(folder: Path, ratings: Ratings) -> None:
-    if is_made_of(folder, ratings_left(ratings, folder)) is False:
+def _warn_of_other_ratings(folder: Path, ratings: Ratings) -> bool:
+    is_of_others = is_made_of(folder, ratings_left(ratings, folder)) is False
+    if is_of_others:
         note = (
             f"{folder.name} was not made from these ratings, as its private folder shows: the "
             f"figures describe another release, made of these ratings with the same settings."
         )
         warn_of_notes([note])
+    return is_of_others
+
+
+def _coverage_of_given(folder: Path, ratings: Ratings) -> Coverage | None:
+    """Return the coverage of the release itself, not of the one made again; None if unknown."""
+    try:
+        target = AttackTarget.from_published(folder, ratings)
+    except RecveilError:  # it has other items
+        return None
+    table = TrainingTable.from_released(target, ratings.scale)
+    raw = TrainingTable.from_ratings(ratings)
+    return raw.coverage_of(table, contains_users=target.contains_users)
 
 
 class _Divided(NamedTuple):
