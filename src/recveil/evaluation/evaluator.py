@@ -247,10 +247,11 @@ class Evaluator(_SplitEvaluator):
         """
         train, judged = self.split.train, self._judged
         opened = Opened.open(release, train).knowing(self.attributes or {})
-        with parts("Evaluating the release", self._costs(opened)) as begin:
+        is_raw = opened.table.has_rows_of(self._raw_table)
+        with parts("Evaluating the release", self._costs(opened, is_raw=is_raw)) as begin:
             begin(_LEARN)
-            fitted = fit_all(opened.table, seed=self.seed)
-            served = self._serve(fitted, judged)
+            fitted = self._raw_recommenders if is_raw else fit_all(opened.table, seed=self.seed)
+            served = self.raw if is_raw else self._serve(fitted, judged)
             begin(_ROWS)
             rows = self._rows_of_users(opened)
             begin(_ATTACK)
@@ -286,7 +287,7 @@ class Evaluator(_SplitEvaluator):
                 divisions=self._divide(raw, served),
             )
 
-    def _costs(self, opened: Opened) -> dict[str, float]:
+    def _costs(self, opened: Opened, *, is_raw: bool) -> dict[str, float]:
         """Return the approximate cost of each step, in microseconds on one core."""
         train = self.split.train
         serving = _SCORE * sorted_unique(self._judged.users).size * train.n_items
@@ -295,7 +296,7 @@ class Evaluator(_SplitEvaluator):
             _LEARN: _OPERATION * effort_of_fits(opened.table) + serving,
             _ROWS: _VALUE * opened.table.rows.indices.size,
             _ATTACK: self._attack_cost(opened),
-            _RAW: 0.0 if "raw" in self.__dict__ else raw,  # computed once
+            _RAW: 0.0 if is_raw or "raw" in self.__dict__ else raw,  # computed once
             _NEXT: 0.0 if self.next_cells is None else serving,
             _COMPARE: _VALUE * train.n_ratings,
         }

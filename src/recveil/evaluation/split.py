@@ -508,6 +508,12 @@ class TrainingTable:
         user_counts = np.bincount(row_of, weights=sizes[filled]).astype(np.int64)
         return cls(rows.take(filled[first]), user_counts, n_items, int(sizes.sum()), scale)
 
+    def has_rows_of(self, other: "TrainingTable") -> bool:
+        """Return whether all rows, and so all that is learned of them, are equal."""
+        pairs = zip((*self.rows, self.sizes), (*other.rows, other.sizes), strict=True)
+        is_equal = all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+        return is_equal and (self.n_users, self.scale) == (other.n_users, other.scale)
+
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """Number of users of each value, shape (n_values,)."""

@@ -142,14 +142,16 @@ def ids_in_items(
     is_unrated: bool = False,
 ) -> IdsInItems:
     """Search the ids of items for user ids."""
-    return _search(tuple(users), tuple(items), can_hide=can_hide, is_unrated=is_unrated)
+    found, has_ids = _search(tuple(users), tuple(items), is_unrated=is_unrated)
+    return found._replace(problem=f"{found.problem}; {advise(can_hide)}") if has_ids else found
 
 
 # A comparison makes several releases of the same users and items.
 @lru_cache(maxsize=4)
 def _search(
-    users: tuple[Any, ...], items: tuple[Any, ...], *, can_hide: bool, is_unrated: bool
-) -> IdsInItems:
+    users: tuple[Any, ...], items: tuple[Any, ...], *, is_unrated: bool
+) -> tuple[IdsInItems, bool]:
+    """Return what is found, and whether items hold ids of users rather than rows."""
     item_ids = [item_id for item_id in items if not _is_pseudonym(item_id)]
     texts = [item_id for item_id in item_ids if isinstance(item_id, str)]
     text = "\n".join(texts)
@@ -157,23 +159,21 @@ def _search(
     clear = distinctive_values(users, len(text) if texts else _ENDLESS)
     met = match_words(users, map(str, item_ids)).difference(clear)
     n_undecided = len(users) - len(clear) if item_ids else 0
-    remedy = advise(can_hide)
     rows = find_rows_within(texts, users, texts, is_unrated=is_unrated)
     repeated = find_repeated_rows(texts, users, texts, LIKES if is_unrated else None)
     problem = describe_rows_within(len({*rows, *repeated}))
     if problem:
-        return IdsInItems(problem, n_undecided, len(met))
+        return IdsInItems(problem, n_undecided, len(met)), False
     if found := find_within(clear, text) or find_in_other_notation(users, texts):
         which = "a user id" if len(found) == 1 else f"{len(found):,} user ids"
-        problem = f"item ids contain {which}; {remedy}"
+        problem = f"item ids contain {which}"
     else:
         problem = (
             _whole(users, texts)
             or _as_words(users, met, texts)
             or _as_numbers(users, met, item_ids)
         )
-        problem = problem and f"{problem}; {remedy}"
-    return IdsInItems(problem, n_undecided, len(met))
+    return IdsInItems(problem, n_undecided, len(met)), bool(problem)
 
 
 def columns_with_users(users: Sequence[Any], columns: Mapping[str, Iterable[str]]) -> list[str]:
