@@ -323,7 +323,7 @@ def test_an_expected_time_counts_until_enough_is_done():
     now = [0.0]
     whole = Whole("Comparing", clock=lambda: now[0])
     assert whole.seconds_left() is None
-    whole.expected = 100.0
+    whole.expect(100.0)
     now[0] = 30.0
     whole.reach(0.05, 0.5)
     assert whole.seconds_left() == 70.0
@@ -331,11 +331,23 @@ def test_an_expected_time_counts_until_enough_is_done():
     assert whole.seconds_left() == pytest.approx(30.0)  # half took half a minute
 
 
-def test_an_expected_time_that_has_passed_is_forgotten():
-    now = [120.0]
+def test_an_expected_time_that_has_passed_is_late():
+    now = [0.0]
     whole = Whole("Comparing", clock=lambda: now[0])
-    whole.start, whole.expected = 0.0, 100.0
-    assert whole.seconds_left() is None
+    whole.expect(100.0)
+    now[0] = 120.0
+    assert (whole.seconds_left(), whole.is_late) == (None, True)
+
+
+def test_a_bar_says_that_it_takes_longer():
+    now = [0.0]
+    whole = Whole("Comparing", clock=lambda: now[0])
+    whole.expect(10.0)
+    now[0] = 20.0
+    assert [progress._time_left(whole, width) for width in (80, 120)] == ["longer than estimated"] * 2
+    whole.reach(0.5, 0.6)
+    assert progress._time_left(whole, 80) == "longer: 0:00:20 left"
+    assert progress._time_left(whole, 120) == "0:00:20 left, longer than estimated"
 
 
 def test_the_task_is_given_what_to_expect():

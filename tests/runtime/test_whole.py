@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 
 from recveil.runtime.progress import Whole
@@ -45,15 +47,46 @@ def test_it_is_whole_at_the_end_alone(clock):
     assert (whole.percent, whole.seconds_left()) == (100, 0.0)
 
 
-def test_a_step_that_takes_longer_does_not_end_what_comes_after(clock):
+def test_the_time_left_follows_the_clock_until_it_has_passed(clock):
     whole = Whole("Working", clock=clock)
     clock.now = 10.0
     whole.reach(0.5, 0.75)
     assert whole.seconds_left() == pytest.approx(10)
-    clock.now = 14.0
-    assert whole.seconds_left() == pytest.approx(6)
-    clock.now = 100.0  # the step was to end at 15; after it, a quarter of 20 seconds is left
-    assert whole.seconds_left() == pytest.approx(5)
+    clock.now = 17.0  # the step was to end at 15
+    assert (whole.seconds_left(), whole.is_late) == (pytest.approx(3), False)
+    clock.now = 100.0
+    assert (whole.seconds_left(), whole.is_late) == (None, True)
+    assert whole.line() == "Working: 50% in 2 min, longer than estimated"
+
+
+def test_the_time_left_rises_only_if_it_is_said(clock):
+    whole = Whole("Working", clock=clock)
+    clock.now = 100.0
+    whole.reach(0.5, 0.6)
+    clock.now = 125.0  # of 208 seconds instead of 200: not worth a change
+    whole.reach(0.6, 0.8)
+    assert (whole.seconds_left(), whole.is_late) == (pytest.approx(75), False)
+    clock.now = 190.0
+    whole.reach(0.7, 0.8)
+    assert (whole.seconds_left(), whole.is_late) == (pytest.approx(190 / 0.7 - 190), True)
+    assert whole.line().endswith(", about 1 min left, longer than estimated")
+    clock.now = 195.0
+    whole.reach(0.99, 1.0)
+    assert (whole.seconds_left(), whole.is_late) == (pytest.approx(195 / 0.99 - 195), False)
+
+
+def test_no_time_left_is_stuck(clock):
+    """It was that of the steps after a long one, for as long as that took."""
+    whole = Whole("Comparing settings", clock=clock)
+    whole.expect(140.0)
+    said = []
+    for now in range(0, 300, 10):
+        clock.now = float(now)
+        whole.reach(0.15 if now >= 30 else 0.05, 0.6)
+        said.append(whole.seconds_left())
+    numbers = [left for left in said if left is not None]
+    assert all(later == earlier - 10 for earlier, later in itertools.pairwise(numbers[3:]))
+    assert (said[-1], whole.is_late) == (None, True)
 
 
 def test_a_listener_does_not_get_the_same_a_thousand_times(clock):

@@ -7,7 +7,9 @@ import threading
 import pytest
 
 from error_assertions import raises
+from recveil.runtime.progress import HowFar
 from recveil.workbench import jobs
+from recveil.workbench.project import Job
 from shared.workbench_jobs import (
     long_work,  # noqa: F401 (fixtures)
     until,
@@ -135,6 +137,20 @@ class TestWithoutProcesses:
         browser.wait("data", "risk")
         assert has_ended(browser, job)
         assert browser.send("/jobs/999/cancel").status_code == 400
+
+
+def test_the_time_left_of_a_silent_job_follows_the_clock():
+    running = jobs.Running(Job(1, "choose", "compare", {}, "", None, "running", "", "", ""))
+    assert running.time_left == ""
+    running.hear(HowFar(0.5, "Learning", 130.0))
+    said = []
+    for passed in (0.0, 65.0, 35.0, 31.0):
+        running._heard_at -= passed
+        said.append(running.time_left)
+    assert said[:3] == ["about 2 min left", "about 1 min left", "about 30 s left"]
+    assert said[3] == "longer than estimated"
+    running.hear(HowFar(0.6, "Learning", 130.0, is_late=True))
+    assert running.time_left == "about 2 min left, longer than estimated"
 
 
 def test_an_end_that_is_reported_in_half_is_an_end(bench, monkeypatch):

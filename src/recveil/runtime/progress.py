@@ -23,6 +23,9 @@ __all__ = ["THE_REST", "Cancelled", "HowFar", "busy", "expect", "listening", "pa
 _GROUND = 0.1
 # After so many seconds, an estimate from one hundredth is better than none.
 _PATIENCE, _LITTLE_GROUND = 60.0, 0.01
+# An end that was stated is moved back only if it is missed by this share of the whole time, and by
+# at least so many seconds.
+_SLACK, _LEAST_SLACK = 0.1, 2.0
 # Minimum number of seconds between two reports to a listener, unless another part begins.
 _SECONDS_BETWEEN_REPORTS = 0.05
 # Levels shown in a title below the task itself.
@@ -43,8 +46,10 @@ class HowFar(NamedTuple):
     fraction: float
     # The current part; empty before the first one
     part: str
-    # An estimate; None while there is too little data for one
+    # An estimate; None while there is too little data for one, and once it has passed
     seconds_left: float | None
+    # Whether the task takes longer than was estimated
+    is_late: bool = False
 
 
 class Count(NamedTuple):
@@ -82,6 +87,8 @@ class Whole:
         self.ended = False
         # About how many seconds the task takes, if a model of it says so.
         self.expected: float | None = None
+        # When it ends, as it is stated now, and the earliest end that was stated
+        self._due = self._earliest_due = float("inf")
         self._listener = hear
         self._last_report = -float("inf")
         self._lock = threading.Lock()
@@ -120,6 +127,7 @@ class Whole:
             if fraction > self.fraction:
                 self.fraction, self._reached = fraction, self.clock()
             self._until = max(until, self.fraction)
+            self._schedule()
             is_new = path[:_LEVELS] != self.path[:_LEVELS]
             self.path = path
         self._notify(is_new=is_new)
@@ -129,19 +137,39 @@ class Whole:
         self.fraction, self.ended = 1.0, True
         self._notify(is_new=True)
 
-    def seconds_left(self) -> float | None:
-        """Estimate the remaining seconds; None while there is too little data.
+    def expect(self, seconds: float) -> None:
+        """Set about how many more seconds the task takes."""
+        with self._lock:
+            self.expected = self.seconds + seconds
+            self._schedule()
 
-        At first an expected time counts, until it has passed. Between two reports the estimate
-        decreases with the clock, but not below the time needed after the next report.
+    def _schedule(self) -> None:
+        """State when the task ends: at first as expected, then by the share that is done."""
+        whole = self.expected
+        if self.fraction >= (_LITTLE_GROUND if self.seconds >= _PATIENCE else _GROUND):
+            whole = (self._reached - self.start) / self.fraction
+        if whole is None:
+            return
+        due = self.start + whole
+        if due < self._due or due > self._due + max(_LEAST_SLACK, _SLACK * whole):
+            self._due, self._earliest_due = due, min(due, self._earliest_due)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the task takes longer than was stated."""
+        return not self.ended and max(self._due, self.clock() - 1.0) > self._earliest_due
+
+    def seconds_left(self) -> float | None:
+        """Estimate the remaining seconds; None while there is too little data, or none remain.
+
+        Between two reports the estimate decreases with the clock.
         """
         if self.fraction >= 1:
             return 0.0
-        if self.fraction < (_LITTLE_GROUND if self.seconds >= _PATIENCE else _GROUND):
-            left = -1.0 if self.expected is None else self.expected - self.seconds
-            return None if left < 0 else left
-        expected = (self._reached - self.start) / self.fraction
-        return max(expected - self.seconds, expected * (1 - self._until))
+        with self._lock:
+            self._schedule()
+        left = self._due - self.clock()
+        return max(0.0, left) if -1.0 <= left < float("inf") else None
 
     def line(self) -> str:
         """Format the progress as one line, for a log."""
@@ -156,10 +184,10 @@ class Whole:
         else:
             status = f"{spent} so far"
         left = self.seconds_left()
-        if left is None:
-            return f"{title}: {status}"
-        time_left = "less than a minute" if left < 59.5 else f"about {format_duration(left)}"
-        return f"{title}: {status}, {time_left} left"
+        if left is not None:
+            about = "less than a minute" if left < 59.5 else f"about {format_duration(left)}"
+            status += f", {about} left"
+        return f"{title}: {status}{', longer than estimated' * self.is_late}"
 
     def _notify(self, *, is_new: bool) -> None:
         now = self.clock()
@@ -167,7 +195,8 @@ class Whole:
             is_new or now - self._last_report >= _SECONDS_BETWEEN_REPORTS
         ):
             self._last_report = now
-            self._listener(HowFar(self.fraction, self.part, self.seconds_left()))
+            left, is_late = self.seconds_left(), self.is_late
+            self._listener(HowFar(self.fraction, self.part, left, is_late))
 
 
 T = TypeVar("T")
@@ -266,7 +295,7 @@ def expect(seconds: float) -> None:
     """
     here = _HERE.get()
     if here is not None:
-        here.whole.expected = here.whole.seconds + seconds
+        here.whole.expect(seconds)
 
 
 @contextmanager
@@ -405,7 +434,7 @@ def _row(whole: Whole, width: int) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    left, is_measured = whole.seconds_left(), whole.is_measured
+    is_measured = whole.is_measured
     row = Table.grid(padding=(0, 1), expand=True)
     row.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
     for _ in range(3):
@@ -418,9 +447,19 @@ def _row(whole: Whole, width: int) -> "Table":
             width=_LONG_BAR if width >= _WIDE else _BAR,
         ),
         Text(f"{whole.percent}%" if is_measured else "", "progress.percentage"),
-        Text("" if left is None else f"{format_clock(left)} left", "progress.remaining"),
+        Text(_time_left(whole, width), "progress.remaining"),
     )
     return row
+
+
+def _time_left(whole: Whole, width: int) -> str:
+    left = whole.seconds_left()
+    clock = "" if left is None else f"{format_clock(left)} left"
+    if not whole.is_late:
+        return clock
+    if width < _WIDE and clock:
+        return f"longer: {clock}"
+    return ", ".join(filter(None, [clock, "longer than estimated"]))
 
 
 def _title(whole: Whole, width: int) -> str:

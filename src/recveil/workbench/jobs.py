@@ -4,12 +4,13 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
 from recveil.runtime.errors import RecveilError, reason_of
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import format_duration, percent
 from recveil.runtime.progress import HowFar
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.project import Job, Project, Settings
@@ -24,10 +25,23 @@ class Running:
 
     def __init__(self, job: Job, process: "subprocess.Popen[bytes] | None" = None) -> None:
         self.job, self.process = job, process
-        self.progress = HowFar(0.0, "", None)
+        self.hear(HowFar(0.0, "", None))
         self.reports: list[tuple[str, Any]] = []
         self.is_cancelled = False
         self.has_ended = threading.Event()
+
+    def hear(self, progress: HowFar) -> None:
+        """Store what the worker reports."""
+        self.progress, self._heard_at = progress, time.monotonic()
+
+    @property
+    def time_left(self) -> str:
+        """The remaining time, which decreases with the clock between two reports."""
+        _, _, seconds, is_late = self.progress
+        left = None if seconds is None else seconds - (time.monotonic() - self._heard_at)
+        about = f"about {format_duration(left)} left" if left is not None and left > 0 else ""
+        is_late = is_late or (left is not None and not about)
+        return ", ".join(filter(None, [about, "longer than estimated" * is_late]))
 
     def _facts(self) -> dict[str, object]:
         return {"task": self.job.task, "done": percent(self.progress.fraction)}
@@ -258,7 +272,7 @@ def _read_reports(running: Running, process: "subprocess.Popen[bytes]") -> list[
         except ValueError:  # a line that was cut off
             continue
         if "progress" in report:
-            running.progress = HowFar(*report["progress"])
+            running.hear(HowFar(*report["progress"]))
         elif "ended" in report:
             ended = ended or report["ended"]
         else:
