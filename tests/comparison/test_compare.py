@@ -82,7 +82,8 @@ class TestResuming:
 
     def test_a_killed_run_keeps_what_was_finished(self, run, evaluator, tmp_path):
         evaluator.failing = [(5, KeyboardInterrupt())]
-        with pytest.raises(KeyboardInterrupt, match=r"^1 of 5 settings kept; run again to go on$"):
+        lost = "and “simple, k = 5” begins anew"
+        with pytest.raises(KeyboardInterrupt, match=f"^1 of 5 settings kept, {lost}; run again"):
             run()
         assert files(tmp_path / "out") == ["cells/simple-k3.json"]
         evaluator.failing = []

@@ -20,6 +20,10 @@ from recveil.workbench.worker import _name_uploads
             "a.csv line 2: not UTF-8 text; save the file as UTF-8",
         ),
         (
+            "only if it is public, as set with item_catalog (--item-catalog as-rated); without it",
+            "only if it is public, as set with “The list of items is public”; without it",
+        ),
+        (
             "a.csv: the table is in line 3; write the table alone: tail -n +3 a.csv > table.csv",
             "a.csv: the table is in line 3; write the table alone",
         ),

@@ -428,10 +428,15 @@ def _fill(
                     cells[setting] = cell
                 go_on_with(finished())
     except KeyboardInterrupt as stop:
-        stop.args = (
-            f"{len(finished())} of {describe_count(len(cells), 'setting')} kept; run again to go "
-            f"on",
-        )
+        kept = f"{len(finished())} of {describe_count(len(cells), 'setting')} kept"
+        for setting, cell in cells.items():  # the first one without a result was under way
+            if cell is None:
+                kept += f", and “{setting.title}” begins anew"
+                break
+            if lacks_shadows(cell, shadows):
+                kept += f", and the shadow releases of “{setting.title}” begin anew"
+                break
+        stop.args = (f"{kept}; run again to go on",)
         stop_with(finished())
         raise
     return finished(), len(open_settings)

@@ -190,7 +190,7 @@ class PublishedCounts(NamedTuple):
 
 # What to publish in place of a release that is worth no more: not exact counts, which disclose
 # membership (AUC 1.00).
-NOISE = "with noise (differential privacy: docs/explanation/other-tools.md)"
+NOISE = "with noise (differential privacy, as by OpenDP)"
 
 
 def reject_nearly_empty(

@@ -36,6 +36,7 @@ FIELD_TITLES = {
     "attribute": "Columns",
     "sensitive_attribute": "A sensitive column",
     "public_items": "The list of items is public",
+    "item_catalog": "The list of items is public",
     "max_risk": "The highest risk that you accept",
 }
 
@@ -122,7 +123,7 @@ def page_words(message: str) -> str:
         word, option, value = match.groups()
         if word != option.replace("-", "_"):
             return word
-        return _title_of(option) + (f" ({value})" if value else "")
+        return _title_of(option) + (f" ({value})" if value and option != "item-catalog" else "")
 
     def named_inside(match: re.Match[str]) -> str:
         word, option = match.groups()

@@ -38,7 +38,7 @@ class TestInterrupted:
         code, out, err = ended(capsys, "compare", "ratings.csv", *options)
         assert (code, out) == (130, "")
         assert "out/index.html shows the finished settings." in err
-        assert err.endswith("Interrupted; 1 of 3 settings kept; run again to go on.\n")
+        assert "Interrupted; 1 of 3 settings kept, and “simple, k = 5” begins anew; run" in err
 
 
 class TestTerminated:
@@ -116,7 +116,7 @@ class TestTerminated:
         self.wait_for(process, large, pattern)
         code, err = self.end(process, signal.SIGTERM)
         assert (code, "Terminated; " in err) == (143, True)
-        kept = "settings kept; run again to go on" if verb[0] == "compare" else "was not written"
+        kept = "begins anew; run again to go on" if verb[0] == "compare" else "was not written"
         assert kept in err
         left = {path.name for path in large.rglob("*")} - {"large.parquet", "out", "cells"}
         assert not left

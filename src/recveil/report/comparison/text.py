@@ -122,16 +122,16 @@ def item_warnings(rows: Iterable[Row]) -> list[str]:
     """Name the settings that take the list of rated items for public.
 
     >>> print(*item_warnings([Row("synthetic-3", None, "differential-privacy", None)]))
-    The figures of “synthetic-3” hold only if the list of rated items is public, item_catalog
-    (--item-catalog as-rated); without it, a release may keep few items.
+    The figures of “synthetic-3” hold only if the list of rated items is public, as set with
+    item_catalog (--item-catalog as-rated); without it, a release may keep few items.
     """
     titles = [row.title for row in rows if takes_public_items(row)]
     if not titles:
         return []
     return [
         f"The figures of {_join([f'“{title}”' for title in titles])} hold only if the list of "
-        f"rated items is public, item_catalog (--item-catalog as-rated); without it, a release "
-        f"may keep few items."
+        f"rated items is public, as set with item_catalog (--item-catalog as-rated); without it, a "
+        f"release may keep few items."
     ]
 
 
