@@ -77,6 +77,12 @@ _HOMES = {
     "verify": "recveil.verification",
 }
 
+# Names in other libraries, and what to call here.
+_OTHER_CALLS = {
+    **dict.fromkeys(("Dataset", "Reader", "load", "read_csv"), "; call recveil.read(source)"),
+    **dict.fromkeys(("Anonymizer", "fit"), "; call recveil.anonymize(source, k=5)"),
+}
+
 if not TYPE_CHECKING:  # else a checker would take any name for one of ours
 
     def __getattr__(name: str) -> object:
@@ -90,7 +96,8 @@ if not TYPE_CHECKING:  # else a checker would take any name for one of ours
 
             found = getattr(import_module(_HOMES[name]), name)
         else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            call = _OTHER_CALLS.get(name, "")
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{call}")
         globals()[name] = found
         return found
 

@@ -103,8 +103,10 @@ def test_coverage_is_that_of_the_given_release(tmp_path, twin):
     if not twin:
         shutil.rmtree(tmp_path / "out.private")
     found = evaluate(ratings, tmp_path / "out", targets=5, with_membership=False)
-    kept = found.evaluation.coverage
+    kept = found.coverage
     assert (kept.n_items_kept, kept.rating_share) == published
+    assert found.to_dict()["coverage"]["n_items_kept"] == kept.n_items_kept
+    assert "The given release keeps" in found.summary()
     assert (kept.n_items_kept < kept.n_items, kept.n_users) == (True, 80)
 
 

@@ -390,7 +390,9 @@ def test_an_adversary_who_knows_rare_items_lacks_ratings_of_them():
     names = "film-buff; reviewer"
     rows = [row._replace(adversaries_without_targets=names) for row in TABLE]
     (warning,) = risk_warnings(rows)
-    assert "film-buff (all targets have too few ratings outside the 500 most rated items)" in warning
+    assert (
+        "film-buff (all targets have too few ratings outside the 500 most rated items)" in warning
+    )
 
 
 def test_warnings():

@@ -119,7 +119,7 @@ def test_a_line_of_a_remade_release_says_so():
     options = {"with_membership": False, "targets": 5}
     found = rv.evaluate(RATINGS, release, **options)
     assert "release: another one with these settings" in repr(found)
-    assert found.to_dict()["headline"].startswith("Of another release")
+    assert " Of another release with these settings: " in found.to_dict()["headline"]
     assert " of 30 (" in repr(found)
     with pytest.warns(ReadingWarning, match="was not made from these ratings"):
         rv.evaluate(make_ratings(60, 30, 700, seed=2), release, **options)

@@ -344,7 +344,9 @@ def test_a_bar_says_that_it_takes_longer():
     whole = Whole("Comparing", clock=lambda: now[0])
     whole.expect(10.0)
     now[0] = 20.0
-    assert [progress._time_left(whole, width) for width in (80, 120)] == ["longer than estimated"] * 2
+    assert [progress._time_left(whole, width) for width in (80, 120)] == [
+        "longer than estimated"
+    ] * 2
     whole.reach(0.5, 0.6)
     assert progress._time_left(whole, 80) == "longer: 0:00:20 left"
     assert progress._time_left(whole, 120) == "0:00:20 left, longer than estimated"

@@ -292,7 +292,9 @@ class TestADifficultFile:
     def test_ends_with_a_line_that_is_no_rating(self, browser, monkeypatch, head, last, said):
         monkeypatch.setattr(raw_rows, "_HEAD_BYTES", head)
         rows = "".join(f"u{at % 20};i{at // 20};4;n\n" for at in range(180))
-        browser.drop("shop.csv", f"Export of May\n\nuser;item;Étoiles;name\n{rows}{last}\n".encode())
+        browser.drop(
+            "shop.csv", f"Export of May\n\nuser;item;Étoiles;name\n{rows}{last}\n".encode()
+        )
         problems = "".join(self.problems(browser)[1])
         assert "The table begins in line 3" in problems, "together, before a copy is made"
         assert (said if head == 400 else "1 of the first 181 rows has") in problems

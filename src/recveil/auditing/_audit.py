@@ -170,8 +170,8 @@ class Audit(WithPage):
 
 def audit(
     source: str | PathLike[str] | Ratings | Any,
-    *,
     release: str | PathLike[str] | PublishedRows | None = None,
+    *,
     second_release: str | PathLike[str] | PublishedRows | None = None,
     adversaries: Iterable[Adversary | str] | None = None,
     targets: int | None = 1_000,

@@ -429,11 +429,11 @@ def _fill(
                 go_on_with(finished())
     except KeyboardInterrupt as stop:
         kept = f"{len(finished())} of {describe_count(len(cells), 'setting')} kept"
-        for setting, cell in cells.items():  # the first one without a result was under way
-            if cell is None:
+        for setting, done in cells.items():  # the first one without a result was under way
+            if done is None:
                 kept += f", and “{setting.title}” begins anew"
                 break
-            if lacks_shadows(cell, shadows):
+            if lacks_shadows(done, shadows):
                 kept += f", and the shadow releases of “{setting.title}” begin anew"
                 break
         stop.args = (f"{kept}; run again to go on",)

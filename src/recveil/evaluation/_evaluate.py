@@ -262,11 +262,10 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         evaluated = folder if anonymizer is None else anonymizer.anonymize(train)
         begin(THE_REST)
         evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
-        if is_given and (coverage := _coverage_of_given(folder, readings[0].ratings)):
-            evaluation = replace(evaluation, coverage=coverage)
+        coverage = _coverage_of_given(folder, readings[0].ratings) if is_given else None
     return Evaluated(
         *(evaluation, train, readings, folder.name, split, divided.matched, seed),
-        *(manifest.sha256, divided.cut),
+        *(manifest.sha256, divided.cut, coverage),
     )
 
 

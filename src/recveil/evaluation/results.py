@@ -1,7 +1,7 @@
 """Results of the evaluation of one release, as data; `recveil.report.evaluation` describes them."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.evaluation.fidelity_metrics import Deviation, Fidelity, SelfRank
@@ -13,6 +13,7 @@ from recveil.evaluation.retained import Measured, RetainedUtility
 from recveil.evaluation.split import Matched
 from recveil.io import Reading
 from recveil.ratings import Ratings
+from recveil.ratings.arrow_columns import import_optional
 from recveil.release.coverage import Coverage
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
@@ -223,6 +224,8 @@ class Evaluated(Reportable):
         Of the folder's release.json.
     cut : int or None
         The first day after the training ratings, in days since 1970-01-01, of a split by time.
+    coverage : Coverage or None
+        Of the folder, if another release was evaluated; None if it is not of these ratings.
     """
 
     evaluation: Evaluation | NominalEvaluation
@@ -234,3 +237,18 @@ class Evaluated(Reportable):
     seed: int
     sha256: str | None = None
     cut: int | None = None
+    coverage: Coverage | None = None
+
+    def summary(self) -> str:
+        """Return the retained utility and the coverage."""
+        return str(self.to_dict()["headline"])
+
+    def to_pandas(self) -> Any:
+        """Return the utility of recommenders as a pandas data frame, one recommender per row.
+
+        Its columns are the keys of `to_dict` with dots, such as ``release.rmse``.
+        """
+        recipient = self.to_dict()["recipient"]
+        sides = recipient.get("recommenders") or recipient["predictors"]
+        rows = [{"name": name, **each} for name, each in sides.items()]
+        return import_optional("pandas").json_normalize(rows).set_index("name")

@@ -510,9 +510,16 @@ class TrainingTable:
 
     def has_rows_of(self, other: "TrainingTable") -> bool:
         """Return whether all rows, and so all that is learned of them, are equal."""
-        pairs = zip((*self.rows, self.sizes), (*other.rows, other.sizes), strict=True)
-        is_equal = all(np.array_equal(mine, theirs) for mine, theirs in pairs)
-        return is_equal and (self.n_users, self.scale) == (other.n_users, other.scale)
+        mine, theirs = self.rows, other.rows
+        return (self.n_users, self.scale) == (other.n_users, other.scale) and all(
+            np.array_equal(one, two)
+            for one, two in (
+                (mine.indptr, theirs.indptr),
+                (mine.indices, theirs.indices),
+                (mine.values, theirs.values),
+                (self.sizes, other.sizes),
+            )
+        )
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:

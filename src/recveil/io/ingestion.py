@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from inspect import signature
 from os import PathLike
 from typing import Any, NamedTuple, Unpack
 
@@ -734,7 +735,9 @@ def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> N
     known = {*ReadingOptions.__annotations__, "times", "k", "user_files"}
     for name in given:
         if name not in known or name in own:
-            raise unexpected_keyword(verb, name, ReadingOptions.__annotations__)
+            function = getattr(sys.modules["recveil"], verb, None)
+            of_verb = signature(function).parameters if function is not None else ()
+            raise unexpected_keyword(verb, name, [*of_verb, *ReadingOptions.__annotations__])
 
 
 def has_value(value: object) -> bool:

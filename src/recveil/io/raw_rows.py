@@ -6,7 +6,7 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -382,30 +382,39 @@ def _quoted(fields: Sequence[str]) -> str:
     return f"“{shortened(' '.join(filter(None, fields)), 40)}”"
 
 
-def _other(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
-    """Return problems with ids, times and repeated pairs."""
-    found = []
-    width, places = len(rows.names), {role: at for at, role in enumerate(rows.roles) if role}
+def _odd_lines(
+    rows: RawRows, places: Mapping[str, int], reading: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Yield problems with rows of another width, and with a last line that is no rating."""
+    width = len(rows.names)
     odd = [row for row in rows.rows if len(row) != width]
     if odd and 2 * len(odd) < len(rows.rows):
         have = "has" if len(odd) == 1 else "have"
-        what = f"{len(odd):,} of the first {len(rows.rows):,} rows {have} other than {width} columns"
-        found.append(_odd_line(what, odd[0]))
+        what = (
+            f"{len(odd):,} of the first {len(rows.rows):,} rows {have} other than {width} columns"
+        )
+        yield _odd_line(what, odd[0])
     if rows.last and len(rows.last) != width:
         n_columns = describe_count(len(rows.last), "column")
-        found.append(_odd_line(f"The last line has {n_columns} instead of {width}", rows.last))
+        yield _odd_line(f"The last line has {n_columns} instead of {width}", rows.last)
     elif rows.last and "drop_missing_ids" not in reading:
         lacking = [role for role in ("user", "item") if role in places]
         lacking = [role for role in lacking if not rows.last[places[role]]]
         if lacking:
             what = f"The last line has no {' and no '.join(lacking)} id"
             drop = "; drop it with drop_missing_ids (--drop-missing-ids)"
-            found.append(Problem(f"{what} ({_quoted(rows.last)})", drop, ("id.missing",)))
+            yield Problem(f"{what} ({_quoted(rows.last)})", drop, ("id.missing",))
+
+
+def _other(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
+    """Return problems with lines, ids, times and repeated pairs."""
+    places = {role: at for at, role in enumerate(rows.roles) if role}
+    found = [*_odd_lines(rows, places, reading)]
     if places.keys() >= {"user", "item"} and "drop_missing_ids" not in reading:
         ids = [
             [row[at] for at in (places["user"], places["item"])]
             for row in rows.rows
-            if len(row) == width
+            if len(row) == len(rows.names)
         ]
         if n_lacking := sum(not all(each) for each in ids):
             have = "has" if n_lacking == 1 else "have"

@@ -50,10 +50,6 @@ FINEST_STEP, _LARGEST = 1e-9, 1e12
 Blocks = Callable[[], Iterator[Records]]
 
 
-# The calls that replace those of other libraries.
-_CALLS = dict.fromkeys(("fit", "transform", "fit_transform", "predict"), "anonymize(ratings)")
-
-
 class BaseAnonymizer(BriefParameters, BaseEstimator):
     """An estimator with checked parameters, whose `anonymize` takes any table.
 
@@ -75,7 +71,13 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
 
         def __getattr__(self, name: str) -> Any:
             """Name the right call for those of other libraries."""
-            raise no_attribute(self, name, _CALLS)
+            raise no_attribute(self, name)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, and check them."""
+        super().set_params(**params)
+        self.check_options()
+        return self
 
     def check_options(self) -> None:
         """Raise a RecveilError for parameters that are invalid for any ratings."""

@@ -35,7 +35,13 @@ from recveil.release.reader import (
 )
 from recveil.release.records import PREFIX, pseudonyms
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
-from recveil.runtime.errors import RecveilError, no_attribute, quoted, shortened
+from recveil.runtime.errors import (
+    RecveilError,
+    no_attribute,
+    quoted,
+    shortened,
+    with_known_keywords,
+)
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification, verify
@@ -51,6 +57,23 @@ class PublishedRows(ABC):
     """
 
     manifest: Manifest
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Name the right call for those of other libraries."""
+            raise no_attribute(self, name)
+
+        def __getitem__(self, _: object) -> Any:
+            """Name the calls that return a table."""
+            raise TypeError(f"{type(self).__name__} is no table; call to_pandas() or to_csr()")
+
+    def __len__(self) -> int:
+        """Return the number of rows of `to_pandas`."""
+        return int(self.to_arrow().num_rows)
+
+    def __bool__(self) -> bool:
+        return True
 
     @property
     @abstractmethod
@@ -74,6 +97,16 @@ class PublishedRows(ABC):
     def k(self) -> int:
         """The smallest number of users who share a published row, as claimed."""
         return self.claim.k
+
+    @property
+    def n_users(self) -> int:
+        """The number of published users."""
+        return int(self.manifest.counts["users"])
+
+    @property
+    def n_items(self) -> int:
+        """The number of items that have a value."""
+        return len(self.items)
 
     def to_arrow(self, *, per_user: bool = False) -> pa.Table:
         """Return the published rows: user_id, item_id, rating, and further columns of the layout.
@@ -314,17 +347,6 @@ def _distinct(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(np.sort(_values(pa.chunked_array([column.unique()]))))
 
 
-# The calls that replace those of other libraries.
-_CALLS = {
-    "save": "write(folder)",
-    "to_frame": "to_pandas()",
-    "to_csv": "write(folder, file_format='csv')",
-    "to_parquet": "write(folder)",
-    "to_numpy": "to_csr()",
-    "shape": "to_csr().shape",
-}
-
-
 class Release(Sides, PublishedRows):
     """A release in memory: `published` for recipients, `private` for the publisher.
 
@@ -360,12 +382,6 @@ class Release(Sides, PublishedRows):
         if private is None:
             raise TypeError("Release() missing the argument 'private'")
         super().__init__(published, private)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Name the right call for those of other libraries."""
-            raise no_attribute(self, name, _CALLS)
 
     @property
     def manifest(self) -> Manifest:  # type: ignore[override]
@@ -454,6 +470,7 @@ class Release(Sides, PublishedRows):
         """
         return ReleaseFolder(folder)
 
+    @with_known_keywords
     def write(
         self,
         folder: str | PathLike[str],

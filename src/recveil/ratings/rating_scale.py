@@ -171,6 +171,16 @@ class RatingScale:
     labels: tuple[str, ...] = field(default=(), repr=False)
     ordered: bool = field(default=True, repr=False)
 
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Reject a text or a pair, which verbs take as they are."""
+        if len(args) == 1 and "high" not in options:
+            raise RecveilError(
+                "RatingScale: takes low and high, as in RatingScale(1, 5, 1); give verbs the text "
+                "1:5:1 as scale",
+                code="argument.value",
+            )
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         numbers = [self.low, self.high] + ([] if self.step is None else [self.step])
         try:

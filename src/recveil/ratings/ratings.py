@@ -38,16 +38,6 @@ if TYPE_CHECKING:
     from recveil.io.columns.build import Built
 
 
-# The calls that replace those of other libraries.
-_CALLS = {
-    "to_frame": "to_pandas()",
-    "to_df": "to_pandas()",
-    "to_numpy": "to_csr()",
-    "to_csv": "to_pandas().to_csv(path)",
-    "to_parquet": "to_pandas().to_parquet(path)",
-}
-
-
 class Ratings:
     """An immutable table of ratings, one row of (item, rating, day) for each user.
 
@@ -262,7 +252,11 @@ class Ratings:
 
         def __getattr__(self, name: str) -> Any:
             """Name the right call for those of other libraries."""
-            raise no_attribute(self, name, _CALLS)
+            raise no_attribute(self, name)
+
+        def __getitem__(self, _: object) -> Any:
+            """Name the calls that return a table."""
+            raise TypeError(f"{type(self).__name__} is no table; call to_pandas() or to_csr()")
 
     @staticmethod
     def read(source: Any, **options: Any) -> "Ratings":

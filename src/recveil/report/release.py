@@ -415,8 +415,8 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
             yield f"{WARNING}{large}"
     if published.settings["item_catalog"] == "rated items":
         yield (
-            "It names the items that were rated, as set with item_catalog (--item-catalog as-rated): "
-            "publish it only if that list is public, since no guarantee covers it."
+            "It names the items that were rated, as set with item_catalog (--item-catalog "
+            "as-rated): publish it only if that list is public, since no guarantee covers it."
         )
     above = "" if claim.epsilon is None else " above the noise"
     yield (

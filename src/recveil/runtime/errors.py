@@ -5,9 +5,14 @@ import errno
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import wraps
+from inspect import signature
 from json import JSONDecodeError
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 # Longer messages are not read, and a message must not pass on the data that it complains about.
 # With the command line's prefix "error: ", a line has fewer than 300 characters.
@@ -287,10 +292,75 @@ def first_sentence_of(text: str) -> str:
 
 # Begins each line that warns, in every output.
 WARNING = "warning: "
-# Names in other libraries, and those here.
-_OTHER_NAMES = {"random_state": "seed"}
+# Keywords of other libraries, and those here of which a call may have one.
+_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "random_state": ("seed",),
+    **dict.fromkeys(("sep", "separator"), ("delimiter",)),
+    **dict.fromkeys(("overwrite", "exist_ok", "replace"), ("force",)),
+    **dict.fromkeys(("out", "path", "folder", "output", "target"), ("output", "target", "folder")),
+    **dict.fromkeys(("eps", "privacy_budget"), ("epsilon",)),
+    **dict.fromkeys(("rating_scale", "reader"), ("scale",)),
+    **dict.fromkeys(("drop_duplicates", "keep"), ("duplicates",)),
+    **dict.fromkeys(("dropna", "na_values"), ("drop_off_scale",)),
+    **dict.fromkeys(("n_targets", "n"), ("targets",)),
+    **dict.fromkeys(("test_size", "holdout"), ("split",)),
+    "adversary": ("adversaries",),
+    "implicit": ("likes",),
+    "ks": ("k",),
+    "method": ("methods",),
+    "timestamp": ("time",),
+}
 # Keywords of the release, which other verbs take.
 _OF_RELEASES = ("k", "epsilon", "method")
+# Keywords of pandas.read_csv that say what a table in memory needs no more.
+_OF_PANDAS = (
+    *("header", "names", "columns", "usecols", "index_col", "encoding", "skiprows", "skipfooter"),
+    *("nrows", "dtype", "parse_dates", "comment", "quotechar", "engine", "line_format"),
+)
+# Attributes of classes of other libraries, and what to use here: the first that a class has.
+_OTHER_CALLS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("fit", "transform", "fit_transform", "predict"), ("anonymize(ratings)",)),
+    **dict.fromkeys(("sample", "fit_anonymize", "generate"), ("anonymize(ratings)",)),
+    **dict.fromkeys(("to_frame", "to_df", "df", "data"), ("to_pandas()", "to_dict()")),
+    **dict.fromkeys(
+        ("save", "dump"), ("write(folder)", "to_html(path)", "to_pandas()", "to_dict()")
+    ),
+    "to_csv": ("write(folder, file_format='csv')", "to_pandas().to_csv(path)"),
+    "to_parquet": ("write(folder)", "to_pandas().to_parquet(path)"),
+    "write": ("to_pandas().to_csv(path)", "to_html(path)"),
+    "to_json": ("to_dict()",),
+    "to_pandas": ("release.to_pandas()", "violations", "to_dict()"),
+    "to_dict": ("to_pandas().to_dict()",),
+    "to_numpy": ("to_csr()",),
+    "shape": ("to_csr().shape", "ratings.shape"),
+    "head": ("to_pandas().head()", "rows"),
+    "columns": ("to_pandas().columns",),
+    "groupby": ("to_pandas().groupby(column)",),
+    **dict.fromkeys(
+        ("describe", "info", "summary", "report"),
+        ("describe()", "summary()", "to_pandas().describe()", "to_dict()"),
+    ),
+    "plot": ("chart()", "to_pandas()"),
+    **dict.fromkeys(("results", "metrics", "score", "scores"), ("to_pandas()", "to_dict()")),
+    "coverage": ("evaluation.coverage", "to_dict()", "recveil.evaluate(table, release)"),
+    **dict.fromkeys(("rmse", "ndcg"), ("evaluation", "to_dict()")),
+    "evaluate": ("recveil.evaluate(table, release)",),
+    "audit": ("recveil.audit(table, release)",),
+    **dict.fromkeys(("split", "train_test_split"), ("recveil.evaluation.split_ratings(ratings)",)),
+    "card": ("write(folder)",),
+    **dict.fromkeys(("best", "recommended", "recommendation"), ("choice()",)),
+    **dict.fromkeys(("ok", "passed", "valid", "is_valid"), ("holds",)),
+    **dict.fromkeys(("users", "user_ids"), ("users", "ids()")),
+    "item_ids": ("items",),
+    "ratings": ("values", "to_pandas()"),
+    **dict.fromkeys(("n_rows", "n_ratings"), ("n_ratings", "to_arrow().num_rows")),
+    **{name: (f"ratings.{name}",) for name in ("n_users", "n_items")},
+    "sparsity": ("density",),
+    "mean": ("values.mean()",),
+    "scale": ("manifest.scale", "ratings.scale"),
+    "epsilon": ("claim.epsilon",),
+    "method": ("manifest.settings",),
+}
 
 
 def unexpected_keyword(call: str, name: str, known: Iterable[str]) -> TypeError:
@@ -299,18 +369,50 @@ def unexpected_keyword(call: str, name: str, known: Iterable[str]) -> TypeError:
     >>> unexpected_keyword("read", "user_col", ["user", "item"])
     TypeError("read() got an unexpected keyword argument 'user_col' (did you mean user?)")
     """
-    other = _OTHER_NAMES.get(name)
+    known = [each for each in known if each != "self"]
+    is_verb = call.islower()
+    of_call = [*known, *(_OF_RELEASES if call in ("anonymize", "dry_run") else ())]
+    other = next((each for each in _OTHER_NAMES.get(name, ()) if each in of_call), None)
     hint = f" (did you mean {other}?)" if other else suggest_name(name, known)
-    if name in _OF_RELEASES and call.islower() and call not in ("anonymize", "dry_run", "read"):
+    if other is None and name in _OF_RELEASES and is_verb and call not in ("anonymize", "dry_run"):
         hint = f"; make a release with anonymize(source, {name}=...), and give it as release"
+    elif name in _OF_PANDAS and is_verb:
+        hint = "; read the file with pandas, and give the frame"
+    elif not hint:
+        hint = (
+            f"; help(recveil.{call}) lists its keywords" if is_verb else f"; it has {listed(known)}"
+        )
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 
-def no_attribute(owner: object, name: str, calls: Mapping[str, str]) -> AttributeError:
-    """Return the error for an attribute of other libraries' classes, with the call to use.
+def with_known_keywords(call: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Name the right keyword for those of other libraries."""
+    known = signature(call).parameters
 
-    >>> no_attribute(RecveilError(), "save", {"save": "write(folder)"})
-    AttributeError("RecveilError has no attribute 'save'; call write(folder)")
+    @wraps(call)
+    def checked(*args: _P.args, **given: _P.kwargs) -> _R:
+        for name in given.keys() - known.keys():
+            raise unexpected_keyword(call.__qualname__, name, known)
+        return call(*args, **given)
+
+    return checked
+
+
+def no_attribute(owner: object, name: str) -> AttributeError:
+    """Return the error for an attribute that a class lacks, with what to use instead.
+
+    >>> from recveil.datasets import make_ratings
+    >>> no_attribute(make_ratings(9, 9, 40), "to_frame")
+    AttributeError("Ratings has no attribute 'to_frame'; call to_pandas()")
     """
-    call = f"; call {calls[name]}" if name in calls else ""
-    return AttributeError(f"{type(owner).__name__} has no attribute {name!r}{call}")
+    message = f"{type(owner).__name__} has no attribute {name!r}"
+    if name.startswith("_"):
+        return AttributeError(message)
+    fields = getattr(type(owner), "__dataclass_fields__", {})
+    known = sorted({each for each in (*dir(owner), *fields) if not each.startswith("_")})
+    for call in _OTHER_CALLS.get(name.rstrip("_"), ()):
+        first = re.split(r"\W", call)[0]
+        if first in (*known, "recveil") and first != name:
+            return AttributeError(f"{message}; {'call' if '(' in call else 'use'} {call}")
+    hint = suggest_name(name, known) or f"; it has {listed(known, 120)}"
+    return AttributeError(f"{message}{hint}")

@@ -3,9 +3,10 @@
 from importlib import import_module
 from os import PathLike
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recveil.runtime.atomic_writes import write_atomically
+from recveil.runtime.errors import no_attribute
 
 # Packages whose results are described by a subpackage of another name.
 _SUBPACKAGES = {"auditing": "audit", "methods": "release", "publish": "release"}
@@ -19,6 +20,17 @@ def reporter_of(result: object) -> ModuleType:
 
 class Documented:
     """A mixin of results. It imports `recveil.report` when a method is called."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Name the right call for those of other libraries."""
+            raise no_attribute(self, name)
+
+        def __getitem__(self, _: object) -> Any:
+            """Name the calls that return a table."""
+            call = "to_pandas()" if hasattr(type(self), "to_pandas") else "to_dict()"
+            raise TypeError(f"{type(self).__name__} is no table; call {call}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON, with None for every nan."""

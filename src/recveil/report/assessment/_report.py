@@ -578,8 +578,8 @@ def _affected(
     if most is not None and most["targets_skipped"]:
         yield (
             f"{describe_count(most['targets_skipped'], 'target')} had too few ratings that the "
-            f"adversary “{most['name']}” may know, and count as not re-identified by it: their risk is not "
-            f"known to be low."
+            f"adversary “{most['name']}” may know, and count as not re-identified by it: their "
+            f"risk is not known to be low."
         )
     bins = (audit.get("risk") or {}).get("bins", [])
     if bins and bins[-1]["users"]:

@@ -398,7 +398,8 @@ class Uncovered(NamedTuple):
     """An adversary who could attack only some of the targets."""
 
     adversary: Adversary
-    # Number of targets with too few ratings that this adversary may know, who count as not re-identified, and of all targets
+    # Number of targets with too few ratings that the adversary may know, who count as not
+    # re-identified, and of all targets
     skipped: int
     requested: int
     # Share of all targets who were re-identified
@@ -434,8 +435,8 @@ def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]
         highest = rates[rate]
         n_attacked = highest.requested - highest.skipped
         sentences.append(
-            f"{where}{'users' if where else 'Users'} with {describe_lack(highest.adversary)} "
-            f"count as not re-identified. {_quoted(highest.adversary.name)} attacked {n_attacked:,} of "
+            f"{where}{'users' if where else 'Users'} with too few ratings for an adversary count "
+            f"as not re-identified. {_quoted(highest.adversary.name)} attacked {n_attacked:,} of "
             f"{highest.requested:,} and re-identified {percent(rate)} of these; adversaries who "
             f"attacked more users may re-identify more."
         )

@@ -199,10 +199,10 @@ def _without_attack(rows: list[Row], axis: Axis) -> list[str]:
     for name in names:
         lack = describe_lack(PRESETS.get(name, Adversary(name=name)))
         by_reason.setdefault(f" (all targets have {lack})", []).append(name)
-    listed = ", ".join(", ".join(those) + reason for reason, those in by_reason.items())
+    reasons = ", ".join(", ".join(those) + reason for reason, those in by_reason.items())
     return [
         f"{'Adversary' if len(names) == 1 else 'Adversaries'} who could attack no target, in the "
-        f"raw data or a setting: {listed}. Their risk is unknown, and not 0."
+        f"raw data or a setting: {reasons}. Their risk is unknown, and not 0."
     ]
 
 

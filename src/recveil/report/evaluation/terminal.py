@@ -58,7 +58,7 @@ def show_utility(console: Console, evaluated: Evaluated, *, is_whole: bool = Fal
     result = evaluated.evaluation
     # First, whether the figures are of another release.
     _show_input(console, evaluated)
-    for part in parts_of_headline(result):
+    for part in parts_of_headline(result, evaluated.coverage):
         first = first_sentence_of(part)
         console.print(f"[bold]{escape(first)}[/]{escape(part.removeprefix(first))}")
     if isinstance(result, NominalEvaluation):

@@ -21,7 +21,7 @@ from recveil.evaluation.results import (
 )
 from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
 from recveil.ratings.ratings import in_likes
-from recveil.release.coverage import NOISE, kept_of
+from recveil.release.coverage import NOISE, Coverage, kept_of
 from recveil.report.audit.text import warnings_of_release
 from recveil.report.document import parts_of
 from recveil.report.evaluation.groups import group_grids
@@ -38,7 +38,7 @@ _UNRELIABLE = {
     "imprecise": "it is too small, or its interval is too wide",
     "no-liked-labels": "no labels count as liked (--liked)",
 }
-REMADE = "Of another release with these settings: "
+REMADE = "Of another release with these settings:"
 _NOTES = {
     "implicit": "This is implicit feedback. It has no ratings to predict or compare, so only lists "
     "are evaluated, without errors or deviations. Every held-out interaction is relevant.",
@@ -67,8 +67,11 @@ _NOTES = {
 @parts_of.register
 def _(result: Evaluated) -> Mapping[str, object]:
     matched = result.matched
+    parts = parts_of_headline(result.evaluation, result.coverage)
+    if result.share is not None:
+        parts.insert(0 if result.coverage is None else 1, REMADE)
     return {
-        "headline": REMADE * (result.share is not None) + headline(result.evaluation),
+        "headline": " ".join(parts),
         "release": result.release,
         "release_sha256": result.sha256,
         "is_remade": result.share is not None,
@@ -85,6 +88,7 @@ def _(result: Evaluated) -> Mapping[str, object]:
         },
         "readings": [{"source": read.name, **read.to_dict()} for read in result.readings],
         **parts_of(result.evaluation),
+        "coverage": result.coverage or result.evaluation.coverage,
     }
 
 
@@ -466,10 +470,14 @@ def headline(result: Evaluation | NominalEvaluation) -> str:
     return " ".join(parts_of_headline(result))
 
 
-def parts_of_headline(result: Evaluation | NominalEvaluation) -> list[str]:
-    """Describe lists, predicted ratings and the coverage, which comes first if it is low."""
+def parts_of_headline(
+    result: Evaluation | NominalEvaluation, given: Coverage | None = None
+) -> list[str]:
+    """Describe utility and coverage, which comes first if it is low, or that of a given release."""
     utility = list(filter(None, _describe_utility(result)))
-    coverage = describe_coverage(result.coverage, likes=feedback_of(result) == "likes")
+    coverage = describe_coverage(given or result.coverage, likes=feedback_of(result) == "likes")
+    if given is not None:
+        return [coverage.replace("The release", "The given release", 1), *utility]
     return [coverage, *utility] if result.coverage.is_low else [*utility, coverage]
 
 
@@ -682,7 +690,8 @@ def facts(result: object) -> dict[str, object]:
 @facts.register
 def _(result: Evaluated) -> dict[str, object]:
     remade = None if result.share is None else "another one with these settings"
-    return {"release": remade, **facts(result.evaluation)}
+    kept = {} if result.coverage is None else kept_of(result.coverage)
+    return {"release": remade, **facts(result.evaluation), **kept}
 
 
 @facts.register
