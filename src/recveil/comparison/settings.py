@@ -294,19 +294,20 @@ def estimate_settings(
     shadows: int | None,
     n_outdated: int = 0,
 ) -> Estimate:
-    """Estimate the time of unfinished settings by the table's size; the first measures raw.
+    """Estimate the time of unfinished settings by the table's size; one measures the raw table.
 
     >>> ratings = Ratings.from_columns([1, 2], [7, 7], [4, 5])
-    >>> settings = [Setting("raw", None), Setting("sparse", 5)]
+    >>> settings = [Setting("simple", 5), Setting("sparse", 5)]
     >>> estimate = estimate_settings(settings, 3, ratings, shadows=None)
     >>> estimate.n_finished, {title: round(of) for title, of in estimate.seconds.items()}
-    (1, {'raw': 2, 'sparse, k = 5': 1})
+    (1, {'simple, k = 5': 2, 'sparse, k = 5': 1})
     """
     pairs = ratings.n_users * ratings.n_items
     one = _SETTING + _RATING * ratings.n_ratings + _PAIR * pairs
     one += _ITEM_PAIR * ratings.n_items**2
     each = one * (1 + _SHADOW * (shadows or 0))
     seconds = {setting.title: each for setting in settings}
-    for setting in settings[:1]:
-        seconds[setting.title] += one * _RAW
+    if all(setting.method != "raw" for setting in settings):  # which measures the raw table
+        for setting in settings[:1]:
+            seconds[setting.title] += one * _RAW
     return Estimate(n_settings, n_settings - len(settings), seconds, n_outdated)

@@ -249,7 +249,7 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         if cohort is not None:  # another release is made of the same users
             users = of_cohort(readings[0].require_times().ratings, cohort)
             readings = (replace(readings[0], ratings=users),)
-        is_given = split is not None and not _warn_of_other_ratings(folder, readings[0].ratings)
+        is_original = split is not None and not _warn_of_other_ratings(folder, readings[0].ratings)
         divided = _divide(request, readings)
         train = divided.split.train
         if not train.is_unary:
@@ -262,7 +262,7 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         evaluated = folder if anonymizer is None else anonymizer.anonymize(train)
         begin(THE_REST)
         evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
-        coverage = _coverage_of_given(folder, readings[0].ratings) if is_given else None
+        coverage = _coverage_of_folder(folder, readings[0].ratings) if is_original else None
     return Evaluated(
         *(evaluation, train, readings, folder.name, split, divided.matched, seed),
         *(manifest.sha256, divided.cut, coverage),
@@ -296,7 +296,7 @@ def _warn_of_other_ratings(folder: Path, ratings: Ratings) -> bool:
     return is_of_others
 
 
-def _coverage_of_given(folder: Path, ratings: Ratings) -> Coverage | None:
+def _coverage_of_folder(folder: Path, ratings: Ratings) -> Coverage | None:
     """Return the coverage of the release itself, not of the one made again; None if unknown."""
     try:
         target = AttackTarget.from_published(folder, ratings)

@@ -510,13 +510,12 @@ class TrainingTable:
 
     def has_rows_of(self, other: "TrainingTable") -> bool:
         """Return whether all rows, and so all that is learned of them, are equal."""
-        mine, theirs = self.rows, other.rows
         return (self.n_users, self.scale) == (other.n_users, other.scale) and all(
             np.array_equal(one, two)
             for one, two in (
-                (mine.indptr, theirs.indptr),
-                (mine.indices, theirs.indices),
-                (mine.values, theirs.values),
+                (self.rows.indptr, other.rows.indptr),
+                (self.rows.indices, other.rows.indices),
+                (self.rows.values, other.rows.values),
                 (self.sizes, other.sizes),
             )
         )

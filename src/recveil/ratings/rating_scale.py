@@ -124,8 +124,23 @@ _LARGEST_IN_FULL = 1e15
 _TOLERANCE = 1e-3
 
 
+# A base class, as a signature is that of `__new__` if the class itself has one.
+class _TwoEnds:
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Reject a text or a pair, which verbs take as they are."""
+        if len(args) == 1 and "high" not in options:
+            raise RecveilError(
+                "RatingScale: takes low and high, as in RatingScale(1, 5, 1); give verbs the text "
+                "1:5:1 as scale",
+                code="argument.value",
+            )
+        return super().__new__(cls)
+
+
 @dataclass(frozen=True, slots=True)
-class RatingScale:
+class RatingScale(_TwoEnds):
     """The values that a rating can take, from `low` to `high` in steps of `step`.
 
     Parameters
@@ -170,16 +185,6 @@ class RatingScale:
     unary: bool = field(default=False, repr=False)
     labels: tuple[str, ...] = field(default=(), repr=False)
     ordered: bool = field(default=True, repr=False)
-
-    def __new__(cls, *args: Any, **options: Any) -> Self:
-        """Reject a text or a pair, which verbs take as they are."""
-        if len(args) == 1 and "high" not in options:
-            raise RecveilError(
-                "RatingScale: takes low and high, as in RatingScale(1, 5, 1); give verbs the text "
-                "1:5:1 as scale",
-                code="argument.value",
-            )
-        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         numbers = [self.low, self.high] + ([] if self.step is None else [self.step])

@@ -390,26 +390,26 @@ def with_known_keywords(call: Callable[_P, _R]) -> Callable[_P, _R]:
     known = signature(call).parameters
 
     @wraps(call)
-    def checked(*args: _P.args, **given: _P.kwargs) -> _R:
-        for name in given.keys() - known.keys():
+    def checked(*args: _P.args, **options: _P.kwargs) -> _R:
+        for name in options.keys() - known.keys():
             raise unexpected_keyword(call.__qualname__, name, known)
-        return call(*args, **given)
+        return call(*args, **options)
 
     return checked
 
 
-def no_attribute(owner: object, name: str) -> AttributeError:
+def no_attribute(instance: object, name: str) -> AttributeError:
     """Return the error for an attribute that a class lacks, with what to use instead.
 
     >>> from recveil.datasets import make_ratings
     >>> no_attribute(make_ratings(9, 9, 40), "to_frame")
     AttributeError("Ratings has no attribute 'to_frame'; call to_pandas()")
     """
-    message = f"{type(owner).__name__} has no attribute {name!r}"
+    message = f"{type(instance).__name__} has no attribute {name!r}"
     if name.startswith("_"):
         return AttributeError(message)
-    fields = getattr(type(owner), "__dataclass_fields__", {})
-    known = sorted({each for each in (*dir(owner), *fields) if not each.startswith("_")})
+    fields = getattr(type(instance), "__dataclass_fields__", {})
+    known = sorted({each for each in (*dir(instance), *fields) if not each.startswith("_")})
     for call in _OTHER_CALLS.get(name.rstrip("_"), ()):
         first = re.split(r"\W", call)[0]
         if first in (*known, "recveil") and first != name:

@@ -471,12 +471,12 @@ def headline(result: Evaluation | NominalEvaluation) -> str:
 
 
 def parts_of_headline(
-    result: Evaluation | NominalEvaluation, given: Coverage | None = None
+    result: Evaluation | NominalEvaluation, of_folder: Coverage | None = None
 ) -> list[str]:
     """Describe utility and coverage, which comes first if it is low, or that of a given release."""
     utility = list(filter(None, _describe_utility(result)))
-    coverage = describe_coverage(given or result.coverage, likes=feedback_of(result) == "likes")
-    if given is not None:
+    coverage = describe_coverage(of_folder or result.coverage, likes=feedback_of(result) == "likes")
+    if of_folder is not None:
         return [coverage.replace("The release", "The given release", 1), *utility]
     return [coverage, *utility] if result.coverage.is_low else [*utility, coverage]
 
