@@ -438,7 +438,7 @@ def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]
             f"{where}{'users' if where else 'Users'} with too few ratings for an adversary count "
             f"as not re-identified. {_quoted(highest.adversary.name)} attacked {n_attacked:,} of "
             f"{highest.requested:,} and re-identified {percent(rate)} of these; adversaries who "
-            f"attacked more users may re-identify more."
+            f"attacked more may re-identify more."
         )
     return sentences
 
