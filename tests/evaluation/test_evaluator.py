@@ -35,7 +35,9 @@ def raw_release(train, values=None) -> AttackTarget:
 
 
 class TestInvariants:
-    def test_raw_ratings_have_the_raw_utility_exactly(self, split, judge):
+    def test_raw_ratings_have_the_raw_utility_exactly(self, split, judge, monkeypatch):
+        # Learned anew, as of any other release
+        monkeypatch.setattr(TrainingTable, "has_rows_of", lambda *_: False)
         found = judge.evaluate(raw_release(split.train)).to_dict()
         result = found["recipient"]
         assert result["release"] == result["raw"]
@@ -55,6 +57,21 @@ class TestInvariants:
         )
         # A user alone in a row rated what is in it.
         assert found["disclosure"]["links"]["mean"] == 1
+
+    def test_raw_ratings_are_learned_from_once(self, split, monkeypatch):
+        tables = []
+
+        def fit(table, **options):
+            tables.append(table)
+            return fit_all(table, **options)
+
+        monkeypatch.setattr(evaluator, "fit_all", fit)
+        judge = Evaluator(split, n_targets=5, with_membership=False)
+        found = judge.evaluate(raw_release(split.train)).to_dict()["recipient"]
+        assert found["release"] == found["raw"]
+        assert len(tables) == 1
+        judge.evaluate(SparseRows(k=5, seed=1).anonymize(split.train))
+        assert len(tables) == 2
 
     def test_the_chosen_and_the_best_stand_side_by_side(self, judge, padded):
         result = judge.evaluate(padded).to_dict()["recipient"]
