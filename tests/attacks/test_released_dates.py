@@ -104,6 +104,34 @@ def test_a_coarse_date_is_compared_as_its_period(ratings, period):
     assert attack(ratings, period).class_reidentified.rate == 1
 
 
+def test_an_order_separates_classes():
+    """Two classes rate the same items, one of them in the reverse order; half of the pairs fit."""
+    n_users, days = 2 * K, np.arange(N_ITEMS) * 90
+    users, items = np.divmod(np.arange(n_users * N_ITEMS), N_ITEMS)
+    days = np.where(users < K, days[items], days[::-1][items])
+    threes = np.full(users.size, 3)
+    ratings = Ratings.from_columns(users, items, threes, days, scale=RatingScale(1, 5, 1))
+    positions = np.concatenate([np.arange(N_ITEMS), np.arange(N_ITEMS)[::-1]]).astype(np.int32)
+    rows = Records(
+        np.array([K, K]),
+        np.array([0, N_ITEMS, 2 * N_ITEMS]),
+        np.tile(np.arange(N_ITEMS, dtype=np.int32), 2),
+        np.full(2 * N_ITEMS, 3.0),
+        days=positions,
+    )
+    plain = InYears("year").anonymize(ratings)
+    settings = {**plain.published.settings, "dates": "order"}
+    published = replace(plain.published, settings=settings, blocks=lambda: iter([rows]))
+    groups = Groups.from_labels(np.arange(n_users) // K)
+    table = AttackTarget.from_release(
+        Release(published, replace(plain.private, groups=groups)), ratings
+    )
+    assert (np.diff(table.days[:N_ITEMS]) > 0).all()
+    found = attack_release(ratings, table, KNOWS_DATES, np.arange(n_users))
+    assert found.class_reidentified.rate > 0.9
+    assert found.attack.endswith(", with dates")
+
+
 def test_an_adversary_without_dates_is_as_before(ratings):
     """No date is known, so that each of the classes has the same best score."""
     blind = attack(ratings, "month", Adversary(known=4, rating_error=0))

@@ -13,7 +13,7 @@ from recveil.datasets import make_ratings
 from recveil.methods import SparseRows, anonymize, dry_run
 from recveil.methods.sparse.classes import Dealt, DrawnItems, date_cells
 from recveil.ratings import Ratings
-from recveil.release.dates import DATED_FORMAT, PERIODS, first_days
+from recveil.release.dates import DATED_FORMAT, PERIODS, first_days, positions_in_rows
 from recveil.release.records import item_keys
 
 EPOCH = date(1970, 1, 1)
@@ -43,6 +43,15 @@ def test_an_example_by_hand():
     assert sorted(days[[0, 2]]) == [30, 50]
     assert days[3] == 10
     assert days[[1, 4]].tolist() == [5, 5]
+
+
+def test_an_order_by_hand():
+    """One class has the medians 30, 10 and 30, and the other one 7, 5 and 5."""
+    positions = positions_in_rows(np.array([30, 10, 30, 7, 5, 5]), np.array([0, 3, 6]))
+    assert positions.tolist() == [1, 0, 1, 1, 0, 0]
+    assert positions_in_rows(positions, np.array([0, 3, 6])).tolist() == positions.tolist()
+    assert positions_in_rows(np.array([9, 8]), np.array([0, 0, 1, 1, 2, 2])).tolist() == [0, 0]
+    assert positions_in_rows(np.empty(0), np.array([0, 0])).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -114,6 +123,30 @@ def test_dates_are_written_read_and_published_as_dates(tmp_path):
     card = (folder / "README.md").read_text()
     assert "all items, values and dates" in card
     assert "There are no dates" not in card
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "csv"])
+def test_an_order_is_that_of_the_medians(tmp_path, file_format):
+    """Items, values and the order within a row are those of a release by week, without its days."""
+    folder = tmp_path / "out"
+    made = anonymize(RATINGS, folder, k=5, seed=1, dates="order", file_format=file_format)
+    assert made.verification.holds
+    assert made.verification.compared == ["item", "rating", "date"]
+    assert "no calendar days" in (folder / "README.md").read_text()
+    (rows,) = SparseRows(5, seed=1, dates="order").anonymize(RATINGS).published.blocks()
+    (weeks,) = SparseRows(5, seed=1, dates="week").anonymize(RATINGS).published.blocks()
+    assert np.array_equal(rows.indices, weeks.indices)
+    for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+        in_order = weeks.days[start:end][np.argsort(rows.days[start:end], kind="stable")]
+        assert (np.diff(in_order) >= 0).all()
+        assert set(rows.days[start:end].tolist()) == {*range(rows.days[start:end].max() + 1)}
+    read = rv.read(rv.Release.read(folder))
+    assert read.days.min() == 0
+    assert np.array_equal(rv.convert(folder, tmp_path / "r.csv").ratings.days, read.days)
+    with raises("option.unsupported", "order", "split by user"):
+        rv.convert(folder, tmp_path / "to", target_format="movielens", split=0.2, split_by="time")
+    with raises("option.unsupported", "order", "split by user"):
+        rv.evaluate(folder, RATINGS, split=0.2, split_by="time")
 
 
 def test_users_of_the_layout_groups_have_the_dates_of_their_group(tmp_path):

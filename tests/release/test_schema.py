@@ -69,6 +69,7 @@ RELEASES = {
     ),
     "dates": ("ratings", {"k": 3, "method": "sparse", "dates": "week"}),
     "likes, dates": ("likes", {"k": 3, "method": "sparse", "dates": "year"}),
+    "an order": ("ratings", {"k": 3, "method": "sparse", "dates": "order"}),
     "attributes of users": (
         "ratings",
         {"k": 3, "attribute": ["gender"], "sensitive_attribute": "plan", "attribute_l": 2},

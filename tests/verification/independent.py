@@ -300,13 +300,20 @@ def problems_of_records(records, result):
             yield f"{user}: a label is off the scale"
         elif step and not all(on_grid(label, low, high, step) for label in labels):
             yield f"{user}: a label is off the grid"
-        if not all(begins(day, result["settings"]["dates"]) for day in labels.dates):
-            yield f"{user}: a date is no first day"
+        if not are_dates(labels.dates, result["settings"].get("dates")):
+            yield f"{user}: a date is no first day, or no next position"
     if result["settings"].get("items") == "pseudonyms":
         names = {item for _, items, _, _ in records for item in items}
         found = [ITEM.fullmatch(name) for name in names]
         if not all(found) or sorted(n[1] for n in found) != from_0_on(len(names), len(names)):
             yield "items are no pseudonyms from 0 on"
+
+
+def are_dates(days, period):
+    """Whether all are first days of a period, or positions that count from the first of 1970."""
+    if period != "order":
+        return all(begins(day, period) for day in days)
+    return {(day - date(1970, 1, 1)).days for day in days} == {*range(len({*days}))}
 
 
 def begins(day, period):

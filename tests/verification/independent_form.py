@@ -309,6 +309,7 @@ def is_cohort(value, _):
     return None not in ends and ends[0] <= ends[-1]
 
 
+KINDS = ("year", "quarter", "month", "week")
 BEFORE_DATES = ("noise", "catalogue", "item_features", "cohort")
 
 
@@ -408,13 +409,13 @@ def with_dates(expected, result):
         has = result["format"] in FORMATS[9:] and given.get("noise") == "gaussian"
         names = [*expected] if has else []
         place = sum(name in ("method", *BEFORE_DATES) for name in names)
-        dates = {"dates": one_of("year", "quarter", "month", "week"), "date_range": is_range}
+        dates = {"dates": one_of(*KINDS), "date_range": is_range}
         before, after = names[:place], names[place:]
         return {name: (expected | dates)[name] for name in [*before, *dates, *after] if has}
     if given.get("method") != "sparse rows":
         return {}
     last = {name: expected.pop(name) for name in ("items", "counts") if name in expected}
-    return expected | {"dates": one_of("year", "quarter", "month", "week")} | last
+    return expected | {"dates": one_of(*KINDS, "order")} | last
 
 
 def settings_of(result, number):

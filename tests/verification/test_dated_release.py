@@ -88,6 +88,24 @@ def test_a_date_in_quotes(copied):
     assert problems(copied)
 
 
+@pytest.mark.parametrize("change", [lambda at: at + 1, lambda at: 2 * at])
+def test_an_order_that_does_not_count_from_the_first_day(tmp_path, change):
+    """A date in 1970 is a position, so that a gap may hide one that was not published."""
+    folder = tmp_path / "out"
+    ratings = make_ratings(n_users=60, n_items=24, n_ratings=700, seed=2)
+    anonymize(ratings, folder, k=3, seed=1, dates="order", file_format="csv")
+    assert list(independent.problems(folder)) == []
+
+    def changed(rows):
+        for row in rows:
+            at = date.fromisoformat(row[DATE]).toordinal() - date(1970, 1, 1).toordinal()
+            row[DATE] = date.fromordinal(date(1970, 1, 1).toordinal() + change(at)).isoformat()
+
+    forging.forge_rows(folder, changed)
+    forging.complete(folder, "ratings.csv")
+    assert "its date is not the next position of its record, from 1970-01-01 on" in problems(folder)
+
+
 def change_settings(copied, change):
     def changed(result):
         change(result["settings"], result)

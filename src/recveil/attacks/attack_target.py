@@ -16,7 +16,7 @@ from recveil.attacks.candidates import Candidates
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import LIKES
 from recveil.release.claim import Claim
-from recveil.release.dates import PERIODS, period_of
+from recveil.release.dates import ORDER, PERIODS, period_of
 from recveil.release.manifest import Manifest, private_folder
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.method import Settings
@@ -68,7 +68,8 @@ class AttackTarget:
         Whether each record belongs to users in the data. If not, no user has a record, but
         membership may still leak.
     days : ndarray of int32, shape (n_values,), or None
-        The middle of the period of each published date, in days since 1970-01-01.
+        The middle of the period of each published date, in days since 1970-01-01; of an order, the
+        quantile of the days of the raw ratings at the relative position.
     attributes : dict of str to list of Counter
         Published attributes of users: per class, the number of its users with each text.
     known_attributes : dict of str to list of str or None
@@ -312,6 +313,8 @@ class _Classes:
         indptr = np.cumsum(np.concatenate(self._lengths))
         indices, values = np.concatenate(self._indices), np.concatenate(self._values)
         days = np.concatenate(self._days) + np.int32(date_width // 2) if self._days else None
+        if days is not None and period_of(settings) == ORDER and ratings.days is not None:
+            days = _days_of_positions(days, indptr, ratings.days)
         records = Records(np.array(self.sizes, np.int64), indptr, indices, values, days=days)
         # Where real ratings are kept, a re-identification rate of at most 1/k is not promised.
         k = claim.k if claim.about.is_bound else 1
@@ -367,7 +370,21 @@ def _attributes_of_groups(table: UserTable | None) -> Iterator[_RecordAttributes
 
 def _date_width(settings: Settings) -> int:
     period = period_of(settings)
-    return 0 if period is None else PERIODS[period]
+    return PERIODS.get(period, 0) if period else 0
+
+
+def _days_of_positions(
+    positions: NDArray[np.int32], indptr: NDArray[np.int64], days: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return the quantile of days at each relative position in its row.
+
+    >>> _days_of_positions(np.array([1, 0, 0]), np.array([0, 2, 3]), np.array([10, 20, 30, 40]))
+    array([40, 20, 30], dtype=int32)
+    """
+    lengths = np.diff(indptr)
+    last = np.maximum.reduceat(positions, indptr[:-1][lengths > 0])
+    share = (positions + 0.5) / (np.repeat(last, lengths[lengths > 0]) + 1)
+    return np.sort(days)[(share * days.size).astype(np.int64)].astype(np.int32)
 
 
 def _read_classes(

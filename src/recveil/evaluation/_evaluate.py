@@ -35,7 +35,7 @@ from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PREDICTED, reject_likes
 from recveil.release.coverage import Coverage
-from recveil.release.dates import cohort_of, period_of
+from recveil.release.dates import cohort_of, period_of, reject_order
 from recveil.release.manifest import MANIFEST, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
@@ -232,6 +232,8 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
             f"cell without a label counts as wrong; leave it out",
             code="option.unsupported",
         )
+    if request.split_by == "time":
+        reject_order(manifest.settings)
     # A release that cannot be made again is refused before any work.
     anonymizer = None if split is None else _made_like(manifest, folder, seed)
     with parts(

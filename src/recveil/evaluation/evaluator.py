@@ -54,6 +54,7 @@ from recveil.evaluation.retained import (
 from recveil.evaluation.split import HeldOut, Split, TrainingTable, UserRows
 from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.coverage import Coverage
+from recveil.release.dates import reject_order
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
 
@@ -247,6 +248,8 @@ class Evaluator(_SplitEvaluator):
         """
         train, judged = self.split.train, self._judged
         opened = Opened.open(release, train).knowing(self.attributes or {})
+        if self.next_cells is not None:
+            reject_order(opened.manifest.settings)
         is_raw = opened.table.has_rows_of(self._raw_table)
         with parts("Evaluating the release", self._costs(opened, is_raw=is_raw)) as begin:
             begin(_LEARN)

@@ -86,7 +86,7 @@ class MethodOptions(TypedDict, total=False):
     diversity: int | None
     closeness: float | None
     cluster_size: int | None
-    dates: Literal["year", "quarter", "month", "week"] | None
+    dates: Literal["year", "quarter", "month", "week", "order"] | None
     epsilon: str | float | None
     delta: float | None
     n_users: int | None

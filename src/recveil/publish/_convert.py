@@ -34,7 +34,7 @@ from recveil.io.write import (
 from recveil.publish.privacy_ledger import budget
 from recveil.publish.release import PublishedRows, ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.dates import cohort_of
+from recveil.release.dates import cohort_of, reject_order
 from recveil.release.manifest import MANIFEST
 from recveil.runtime.errors import RecveilError, describe_count
 
@@ -138,6 +138,8 @@ def convert(
             "ratings, too",
             code="option.required",
         )
+    for each in releases if split_by == "time" else ():
+        reject_order(each.manifest.settings)
     parts = None if split is None else _split(found, split, split_by, seed)
     if parts is not None:
         n_test = describe_count(parts.test.n_ratings, "rating")

@@ -129,7 +129,8 @@ _MEANINGS = {
     "user_id": "a pseudonym, chosen at random for this release",
     "item_id": "the id of the item",
     "rating": "the published value",
-    DATE: "the first day of the period of a median day on which at least k users rated the item",
+    DATE: "the first day of the period of a median day on which at least k users rated the item, "
+    "or the position of that day in the record, counted from 1970-01-01",
     "group_size": "the number of users who share the record",
     "k": "the minimum number of users who share the record",
 }

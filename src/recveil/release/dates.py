@@ -12,11 +12,13 @@ if TYPE_CHECKING:  # the help of the command line needs no numpy
 
 # The days of each period, of which a published date is the first.
 PERIODS = {"year": 365, "quarter": 91, "month": 30, "week": 7}
+# Instead of a period: each date is a position in its row, counted from 1970-01-01.
+ORDER = "order"
 # The format of releases with dates; others are written in the one before.
 DATED_FORMAT = 10
 DATES = PublicSetting(
     "dates",
-    tuple(PERIODS),
+    (*PERIODS, ORDER),
     when=lambda settings: "dates" in settings,
     first_format=DATED_FORMAT,
 )
@@ -25,7 +27,7 @@ DATE = "date"
 
 
 def period_of(settings: Settings) -> str | None:
-    """Return the period of the dates of a release with these settings; None without dates.
+    """Return the period, or the order, of the dates of a release; None without dates.
 
     Examples
     --------
@@ -33,6 +35,16 @@ def period_of(settings: Settings) -> str | None:
     'week'
     """
     return settings.get(DATES.name)
+
+
+def reject_order(settings: Settings) -> None:
+    """Raise if a release has positions instead of dates, which time cannot split."""
+    if period_of(settings) == ORDER:
+        raise RecveilError(
+            "split_by (--split-by) is time, but the release has an order instead of dates, and "
+            "positions in different rows are not comparable; split by user",
+            code="option.unsupported",
+        )
 
 
 def first_days(days: "NDArray[Any]", period: str) -> "NDArray[np.int32]":
@@ -55,6 +67,26 @@ def first_days(days: "NDArray[Any]", period: str) -> "NDArray[np.int32]":
     n_months = {"year": 12, "quarter": 3, "month": 1}[period]
     firsts = (months // n_months * n_months).astype("datetime64[M]")
     return firsts.astype("datetime64[D]").astype(np.int32)
+
+
+def positions_in_rows(days: "NDArray[Any]", indptr: "NDArray[Any]") -> "NDArray[np.int32]":
+    """Return the position of each day in its row, from 0 on; equal days have the same one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> positions_in_rows(np.array([30, 10, 30, 7, 9]), np.array([0, 3, 5]))
+    array([1, 0, 1, 0, 1], dtype=int32)
+    """
+    import numpy as np
+
+    rows = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
+    order = np.lexsort((days, rows))
+    is_later = (np.diff(days[order], prepend=0) != 0) & (np.diff(rows[order], prepend=-1) == 0)
+    n_later = np.cumsum(is_later)
+    positions = np.empty(rows.size, np.int32)
+    positions[order] = n_later - n_later[np.minimum(indptr[rows], rows.size - 1)]
+    return positions
 
 
 def periods_within(period: str, date_range: Any) -> "NDArray[np.int32]":

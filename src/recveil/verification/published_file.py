@@ -19,7 +19,7 @@ from recveil.io.worker import decoding
 from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import distinct
 from recveil.release.claim import ClaimKind
-from recveil.release.dates import dates_within
+from recveil.release.dates import ORDER, dates_within, positions_in_rows
 from recveil.release.manifest import Manifest
 from recveil.release.records import PREFIX, Records, item_keys, pseudonyms
 from recveil.runtime.errors import RecveilError
@@ -410,7 +410,10 @@ class PublishedFile:
             copied = copied_records(records.indptr, records.values, self.scale)
             problem = "its ratings are all levels of the scale, as if copied: sampled ones differ"
             yield problem, starts[copied]
-        if records.days is not None:
+        if records.days is not None and self.period == ORDER:
+            moved = np.flatnonzero(positions_in_rows(records.days, records.indptr) != records.days)
+            yield "its date is not the next position of its record, from 1970-01-01 on", moved
+        elif records.days is not None:
             problem = f"its date is not the first day of a {self.period}"
             yield problem, np.flatnonzero(_within_period(records.days, str(self.period)))
             if self.periods is not None:

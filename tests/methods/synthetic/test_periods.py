@@ -345,6 +345,7 @@ class TestRejected:
             ({"date_range": ":2026"}, "option.value", "date_range"),
             ({"date_range": "soon"}, "option.value", "date_range"),
             ({"dates": "week", "date_range": "2020:2026"}, "option.value", "periods"),
+            ({"dates": "order", "date_range": "2020:2026"}, "option.unsupported", "order"),
         ],
     )
     def test_options(self, changes, code, place):

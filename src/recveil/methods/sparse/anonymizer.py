@@ -46,7 +46,7 @@ from recveil.publish.release import Release
 from recveil.publish.size_estimate import expect
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
-from recveil.release.dates import DATES, first_days
+from recveil.release.dates import DATES, ORDER, first_days, positions_in_rows
 from recveil.release.method import Settings
 from recveil.release.records import Groups, Records
 from recveil.release.specs.sparse import MAX_CLUSTER, MIN_CLUSTER, SPARSE
@@ -82,9 +82,9 @@ class SparseRows(BaseAnonymizer):
         The release that this one follows, from `recveil.methods.previous_release.read_previous`:
         users keep their classes, rows of users who left are kept, and newcomers form classes of
         their own, or are in no row if they are fewer than k.
-    dates : {"year", "quarter", "month", "week"}, optional
+    dates : {"year", "quarter", "month", "week", "order"}, optional
         Publish a date with each value: the first day of the period of a median day of at least k
-        raters of the item. It is the same for all users of a class. Not with `previous`.
+        raters of the item, or the position of that day in the row. Not with `previous`.
     attributes : DeclaredAttributes, optional
         Publish attributes of the users of the table; see `recveil.methods.published_users`.
 
@@ -172,7 +172,11 @@ class SparseRows(BaseAnonymizer):
         drawn = _fit_and_draw(support, kept, embeddings, classes, rng)
         days = None
         if self.dates is not None:
-            days = first_days(date_cells(ratings, drawn, classes, k, rng), self.dates)
+            days = date_cells(ratings, drawn, classes, k, rng)
+            if self.dates == ORDER:
+                days = positions_in_rows(days, drawn.indptr)
+            else:
+                days = first_days(days, self.dates)
         order = rng.permutation(classes.sizes.size)
         rows = None if continued is None else continued.rows(ratings.users, order, k, rng)
         groups = Groups.from_labels(classes.class_of if rows is None else rows.class_of, order)

@@ -17,7 +17,7 @@ from recveil.io.ingestion import REASONS
 from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.io.pipes import STANDARD, require_path
 from recveil.ratings import Ratings
-from recveil.release.dates import DATES, Cohort, periods_within
+from recveil.release.dates import ORDER, PERIODS, Cohort, periods_within
 from recveil.release.method import MOST_ITEMS, MOST_RELEASES
 from recveil.release.synthetic_form import MOST_DELTA, MOST_PERIODS
 from recveil.runtime.errors import RecveilError, describe_count, quoted, unknown
@@ -292,8 +292,14 @@ def _check_dates(options: Mapping[str, Any], *, is_exact: bool) -> None:
             "an epsilon such as 3, or drop dates",
             code="option.conflict",
         )
-    if dates not in DATES.allowed:
-        raise unknown("dates (--dates)", dates, DATES.allowed)
+    if dates == ORDER:
+        raise RecveilError(
+            "dates (--dates): synthetic users have no order, as their dates are sampled by period; "
+            f"choose one of {', '.join(PERIODS)}",
+            code="option.unsupported",
+        )
+    if dates not in PERIODS:
+        raise unknown("dates (--dates)", dates, PERIODS)
     n_periods = periods_within(dates, date_range).size
     if n_periods > MOST_PERIODS:
         raise RecveilError(

@@ -133,7 +133,8 @@ SPARSE = Method(
             metavar="PERIOD",
             panel="Sparse rows",
             help="Publish with each value the first day of a year, quarter, month or week: of the "
-            "median day of at least k raters of the item. All rows of a group have the same dates.",
+            "median day of at least k raters of the item. Or publish only the order of these days "
+            "in a row. All rows of a group have the same dates.",
         ),
     ),
     variants=(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from recveil.release.claim import card_text
-from recveil.release.dates import COHORT, DATE_RANGE, DATED_FORMAT, DATES, period_of
+from recveil.release.dates import COHORT, DATE_RANGE, DATED_FORMAT, DATES, PERIODS, period_of
 from recveil.release.method import (
     MAX_RATINGS,
     MOST_DIRECTIONS,
@@ -171,7 +171,7 @@ SYNTHETIC = Method(
         ),
         PublicSetting("item_features", ("given",), when=_has_features, first_format=9),
         PublicSetting(COHORT, any_cohort=True, when=_has_cohort, first_format=9),
-        PublicSetting(DATES.name, DATES.allowed, when=_has_dates, first_format=DATED_FORMAT),
+        PublicSetting(DATES.name, tuple(PERIODS), when=_has_dates, first_format=DATED_FORMAT),
         PublicSetting(DATE_RANGE, any_cohort=True, when=_has_dates, first_format=DATED_FORMAT),
         PublicSetting(
             PLANNED_RELEASES, within=range(2, MOST_RELEASES + 1), when=_has_plan, first_format=9
@@ -252,7 +252,7 @@ SYNTHETIC = Method(
         ),
         Option(
             name="dates",
-            choices=DATES.allowed,
+            choices=tuple(PERIODS),
             metavar="PERIOD",
             help="Date each rating by one more noisy query (needs --date-range).",
             panel="Synthetic users",

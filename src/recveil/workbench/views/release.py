@@ -19,7 +19,7 @@ from recveil.io.side_tables import check_attributes
 from recveil.methods.published_users import public_columns
 from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
-from recveil.release.dates import PERIODS
+from recveil.release.dates import DATES
 from recveil.release.manifest import FileEntry, private_folder, private_name
 from recveil.release.method import Method, Variant
 from recveil.release.registry import all_variants, undone_of, variant_of
@@ -141,7 +141,7 @@ def _page(request: Request) -> Response:
         field_titles=FIELD_TITLES,
         seconds=workspace.estimates(table),
         formats=_FORMATS,
-        periods=PERIODS,
+        periods=DATES.allowed,
         continuable=_list_continuable(project),
         form=_fill_form(job, setting, _free_name(workspace, table)),
     )
