@@ -138,6 +138,49 @@ class TestConvert:
         ]
         assert (tmp_path / "shop" / "train.tsv").read_text().count("\n") == 2
 
+    def test_recbole_by_hand(self, tmp_path):
+        """The last half of four days is the test part, the last half of the others is valid."""
+        convert(FOUR_DAYS, tmp_path / "shop", target_format="recbole", split=0.5, split_by="time")
+        parts = {
+            name: (tmp_path / "shop" / f"shop.{name}.inter").read_text().splitlines()
+            for name in ("train", "valid", "test")
+        }
+        header = "user_id:token\titem_id:token\trating:float\ttimestamp:float"
+        assert {lines[0] for lines in parts.values()} == {header}
+        assert parts["train"][1:] == ["ann\t7\t1\t0"]
+        assert parts["valid"][1:] == ["ann\t8\t2\t86400"]
+        assert parts["test"][1:] == ["ben\t7\t3\t172800", "ben\t9\t4\t172800"]
+        config = (tmp_path / "shop" / "shop.yaml").read_text()
+        assert "\nbenchmark_filename: [train, valid, test]\n" in config
+        assert not (tmp_path / "shop" / "shop.inter").exists()
+
+    def test_lenskit_by_hand(self, tmp_path):
+        """The data set has all users and items, but only the training ratings."""
+        found = convert(
+            FOUR_DAYS, tmp_path / "shop", target_format="lenskit", split=0.5, split_by="time"
+        )
+        tables = {
+            path.stem: pd.read_parquet(path) for path in (tmp_path / "shop").glob("*.parquet")
+        }
+        assert tables["user"]["user_id"].tolist() == ["ann", "ben"]
+        assert tables["item"]["item_id"].tolist() == [7, 8, 9]
+        assert tables["rating"]["rating"].tolist() == [1, 2]
+        test = tables["test"]
+        assert test[["user_id", "item_id"]].to_numpy().tolist() == [["ben", 7], ["ben", 9]]
+        assert "test.parquet" in found.notes[-1]
+
+    def test_validation_ratings_of_a_class_are_the_same(self, release, tmp_path):
+        convert(release, tmp_path / "out", target_format="recbole", split=0.2)
+        parts = [
+            pd.read_csv(tmp_path / "out" / f"out.{name}.inter", sep="\t")
+            for name in ("train", "valid", "test")
+        ]
+        rows, of_class = pd.concat(parts).groupby("user_id:token")["item_id:token"], {}
+        held = [part.groupby("user_id:token")["item_id:token"].agg(frozenset) for part in parts]
+        for user, items in rows.agg(frozenset).items():
+            of_class.setdefault(items, set()).add(tuple(side.get(user) for side in held))
+        assert all(len(each) == 1 for each in of_class.values())
+
     def test_dates_of_a_release_are_of_items(self, tmp_path):
         rng = np.random.default_rng(0)
         dated = Ratings.from_columns(
@@ -153,9 +196,8 @@ class TestConvert:
         assert train["timestamp"].max() < test["timestamp"].min()
 
     def test_other_formats_hold_no_split(self, tmp_path):
-        for name, layout in (("r.csv", None), ("shop", "recbole"), ("shop", "lenskit")):
-            with raises("option.unsupported", "split"):
-                convert(RATINGS, tmp_path / name, target_format=layout, split=0.2)
+        with raises("option.unsupported", "split"):
+            convert(RATINGS, tmp_path / "r.csv", split=0.2)
         with raises("option.required", "split_by"):
             convert(FOUR_DAYS, tmp_path / "ml", target_format="movielens", split_by="time")
         assert not list(tmp_path.iterdir())

@@ -33,8 +33,8 @@ def convert(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="For movielens and elliot: write this share as test ratings, the rest as training "
-            "ratings.",
+            help="For folders: write this share as test ratings, the rest as training ratings "
+            "(for recbole, the same share of the rest as validation ratings).",
         ),
     ] = None,
     split_by: Annotated[

@@ -19,6 +19,12 @@ class TableSplit(NamedTuple):
     train: Ratings
     test: Ratings
     rule: str
+    valid: Ratings | None = None
+
+    def with_validation(self, share: float, by: str = "user", seed: int = 0) -> "TableSplit":
+        """Split the training ratings again, into training and validation ratings."""
+        inner = split_table(self.train, share, by, seed)
+        return self._replace(train=inner.train, valid=inner.test)
 
 
 def split_table(ratings: Ratings, share: float, by: str = "user", seed: int = 0) -> TableSplit:

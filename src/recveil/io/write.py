@@ -149,8 +149,12 @@ def write_lenskit(
     target: Path,
     item_table: ItemTable | None,
     user_table: ItemTable | None = None,
+    split: TableSplit | None = None,
 ) -> None:
-    """Write a folder that ``lenskit.data.Dataset.load`` reads."""
+    """Write a folder that ``lenskit.data.Dataset.load`` reads, and test ratings if split."""
+    if split is not None:
+        pq.write_table(written_table(split.test), folder / "test.parquet", compression="zstd")
+        ratings = split.train
     entities = {"user": ratings.users, "item": ratings.items}
     known_of = {
         name: {} if table is None else table.rows_of(entities[name])
@@ -198,6 +202,7 @@ def write_recbole(
     target: Path,
     item_table: ItemTable | None,
     user_table: ItemTable | None = None,
+    split: TableSplit | None = None,
 ) -> None:
     """Write atomic files of RecBole, and the ``.yaml`` that describes their columns."""
     name = target.name
@@ -207,13 +212,19 @@ def write_recbole(
             f"another name",
             code="option.value",
         )
-    inter = folder / f"{name}.inter"
-    write_inter(ratings, inter, inter)
+    files = {"": ratings}
+    if split is not None and split.valid is not None:
+        files = {".train": split.train, ".valid": split.valid, ".test": split.test}
+    for part, content in files.items():
+        inter = folder / f"{name}{part}.inter"
+        write_inter(content, inter, inter)
     columns = ", ".join(written_table(ratings).column_names)
     lines = [
         "# RecBole: run it in the folder that holds this one, with this file in config_file_list.",
         "data_path: .",
         f"dataset: {json.dumps(name, ensure_ascii=False)}",
+        *([] if split is None else [f"# test: {split.rule}; valid: the same of the others"]),
+        *([] if split is None else ["benchmark_filename: [train, valid, test]"]),
         'field_separator: "\\t"',
         "USER_ID_FIELD: user_id",
         "ITEM_ID_FIELD: item_id",
@@ -379,7 +390,9 @@ def how_to_load(
     r"""Return the code that loads a file in its target library; None for a plain file."""
     place = quoted(str(target), 120)
     if format == "lenskit":
-        return f"lenskit.data.Dataset.load({place})"
+        test = quoted(str(target / "test.parquet"), 120)
+        lists = f"lenskit.data.ItemListCollection.load_parquet({test}, 'user_id', layout='flat')"
+        return f"lenskit.data.Dataset.load({place})" + f", {lists}" * is_split
     if format == "recbole":
         file = quoted(f"{target.name}/{target.name}.yaml", 120)
         return f"run_recbole(model='BPR', config_file_list=[{file}])"
@@ -437,7 +450,7 @@ def write_ratings(
     item_table, user_table : ItemTable, optional
         Public columns of the items, and of the users, for a folder; Elliot reads none of users.
     split : TableSplit, optional
-        The same ratings, split, for the folders movielens and elliot.
+        The same ratings, split, for a folder.
 
     Raises
     ------
@@ -463,11 +476,10 @@ def write_ratings(
             f"{chosen}; name one as target_format (--target-format)",
             code="option.unsupported",
         )
-    if split is not None and chosen not in SPLIT_FOLDERS:
+    if split is not None and chosen not in FOLDERS:
         raise RecveilError(
-            f"split (--split): expected the format {' or '.join(SPLIT_FOLDERS)}, got {chosen}; "
-            f"name one as target_format (--target-format), or leave split out, as recbole and "
-            f"lenskit split on their own",
+            f"split (--split): expected a folder's format ({', '.join(FOLDERS)}), got {chosen}; "
+            f"name one as target_format (--target-format), or leave split out",
             code="option.unsupported",
         )
     if is_standard(path):
@@ -591,8 +603,6 @@ FOLDERS: dict[str, _FolderWriter] = {
     "movielens": write_movielens,
     "elliot": write_elliot,
 }
-# Those that hold training and test ratings.
-SPLIT_FOLDERS = ("movielens", "elliot")
 # Those that hold attributes of users.
 WITH_USERS = ("lenskit", "recbole", "movielens")
 

@@ -36,6 +36,7 @@ from recveil.publish.release import PublishedRows, ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.dates import cohort_of, reject_order
 from recveil.release.manifest import MANIFEST
+from recveil.release.method import Settings
 from recveil.runtime.errors import RecveilError, describe_count
 
 # Options for releases, whose form is known: how to read their values.
@@ -73,9 +74,9 @@ def convert(
         Public columns of the items, such as movies.csv, that a folder gets, too. Those of a release
         by default.
     split, split_by, seed : optional
-        Write training and test ratings to the folder of movielens or elliot: a random share of each
-        user's ratings ("user"), or the last share of all ("time"), as `evaluate` does. Users with
-        the same items keep the same ones.
+        Write training and test ratings to a folder, and validation ratings for recbole: a random
+        share of each user's ratings ("user"), or the last share of all ("time"), as `evaluate`
+        does. Users with the same items keep the same ones.
     force : bool
         Replace an existing `target`, but never the source.
     times : bool
@@ -138,9 +139,9 @@ def convert(
             "ratings, too",
             code="option.required",
         )
-    for each in releases if split_by == "time" else ():
-        reject_order(each.manifest.settings)
-    parts = None if split is None else _split(found, split, split_by, seed)
+    # RecBole takes three parts, or none.
+    forms = [each.manifest.settings for each in releases], written_as == "recbole"
+    parts = None if split is None else _split(found, split, split_by, seed, *forms)
     if parts is not None:
         n_test = describe_count(parts.test.n_ratings, "rating")
         found = replace(found, notes=(*found.notes, f"Test: {n_test}, which are {parts.rule}."))
@@ -150,9 +151,15 @@ def convert(
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
 
 
-def _split(found: Reading, share: float, by: SplitBy, seed: int) -> TableSplit:
+def _split(
+    found: Reading, share: float, by: SplitBy, seed: int, of: Sequence[Settings], in_three: bool
+) -> TableSplit:
     """Split ratings, and state what a split of a release does not measure."""
+    for settings in of if by == "time" else ():
+        reject_order(settings)
     parts = split_table(found.ratings, share, by, seed)
+    if in_three:
+        parts = parts.with_validation(share, by, seed)
     if not found.of_release:
         return parts
     of_dates = ", by the dates of their items" if by == "time" else ""
