@@ -2,19 +2,23 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from error_assertions import raises
 from recveil.attacks import Adversary, AttackTarget, attack_release
-from recveil.auditing import audit
+from recveil.auditing import audit, shadow_releases
 from recveil.auditing.attribute_inference import infer_user_attributes
 from recveil.auditing.opened_release import open_release
+from recveil.auditing.shadow_releases import ShadowMembership, shadow_published
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
 from recveil.methods import Pseudonymizer, anonymize
+from recveil.report.audit.disclosure import describe_shadows
 from recveil.report.audit.text import dangers_of, warnings_of_release
+from recveil.report.document import parts_of
 from recveil.runtime.errors import ReadingWarning
 
 RATINGS = make_ratings(n_users=400, n_items=60, n_ratings=6000, seed=1)
@@ -143,6 +147,28 @@ def test_an_evaluated_release_has_the_attributes(tmp_path, users):
     with pytest.warns(ReadingWarning, match="without them"):
         found = evaluate(RATINGS, **options).evaluation.disclosure
     assert found.manifest.user_columns is None
+
+
+def test_shadow_releases_have_the_attributes_of_synthetic_users(tmp_path, monkeypatch, rough_fit):
+    table = make_ratings(n_users=120, n_items=24, n_ratings=1_400, seed=1)
+    (tmp_path / "users.csv").write_text(
+        "user_id,group\n" + "".join(f"{user},g{user % 2}\n" for user in table.users.tolist())
+    )
+    options = {"users": tmp_path / "users.csv", "attribute": "group=g0,g1"}
+    made = {"epsilon": 50, "scale": "1:5:1", "item_catalog": "as-rated", "ledger": "none"}
+    anonymize(table, tmp_path / "out", **options, **made)
+    known = {"group": [f"g{user % 2}" for user in table.users.tolist()]}
+    opened = open_release(table, tmp_path / "out", users=known)
+    shadowed = partial(shadow_published, table, tmp_path / "out", 8, 0)
+    monkeypatch.setattr(shadow_releases, "attack_by_shadows", lambda *_, **given: given)
+    assert shadowed(opened.attributes)["attributes"].columns == known
+    assert shadowed(open_release(table, tmp_path / "out").attributes)["attributes"] is None
+    plain = audit(table, release=tmp_path / "out", curves=False, targets=20).published
+    assert any("--users" in w for w in warnings_of_release(plain))
+    measured = replace(plain, shadows=ShadowMembership(8, 120, {}, has_attributes=True))
+    assert not any("attributes" in w for w in warnings_of_release(measured))
+    assert any("attributes" in each for each in describe_shadows(measured.shadows))
+    assert parts_of(measured.shadows)["attributes"] is True
 
 
 class TestInference:

@@ -90,7 +90,7 @@ def open_release(
         )
     reject_other_feedback(ratings, manifest, folder.name)
     if not manifest.contains_users:
-        return _of_no_user(ratings, folder, manifest, second_release)
+        return _of_no_user(ratings, folder, manifest, second_release, users)
     table = replace(AttackTarget.from_folder(folder, ratings), known_attributes=users or {})
     other = None if second_release is None else _read_second(ratings, table, second_release)
     return OpenedRelease(
@@ -183,7 +183,11 @@ def reject_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> No
 
 
 def _of_no_user(
-    ratings: Ratings, folder: Path, manifest: Manifest, second_release: str | PathLike[str] | None
+    ratings: Ratings,
+    folder: Path,
+    manifest: Manifest,
+    second_release: str | PathLike[str] | None,
+    users: Mapping[str, Sequence[str | None]] | None,
 ) -> OpenedRelease:
     """Read a release of synthetic users, or check that the model is the one that was written."""
     if second_release is not None:
@@ -199,7 +203,8 @@ def _of_no_user(
     else:
         table = AttackTarget.from_published(folder, ratings)
     same = _made_of(folder, select_released(ratings, manifest))
-    return OpenedRelease(folder.name, manifest, table, same_ratings=same)
+    attributes = DeclaredAttributes.like(manifest, ratings.users, users) if users else None
+    return OpenedRelease(folder.name, manifest, table, same_ratings=same, attributes=attributes)
 
 
 def select_released(ratings: Ratings, manifest: Manifest, *, keeps_items: bool = False) -> Ratings:

@@ -93,6 +93,8 @@ class ShadowMembership(Reportable):
     by_known: dict[str, ByShadows]
     # Whether the releases have noisy answers, which were attacked, too
     has_answers: bool = False
+    # Whether the adversaries compared attributes of users
+    has_attributes: bool = False
 
     @property
     def strongest(self) -> Interval | None:
@@ -111,7 +113,9 @@ def shadow_published(
     """Attack a published release with shadow releases; see `attack_by_shadows`."""
     manifest = known_manifest(Path(folder).resolve())  # its name is needed, and . has none
     make = shadow_maker(manifest, ratings.n_users, attributes)
-    return attack_by_shadows(ratings, make, n, seed, n_scored=MAX_SCORED_IN_AUDIT)
+    return attack_by_shadows(
+        *(ratings, make, n, seed), n_scored=MAX_SCORED_IN_AUDIT, attributes=attributes
+    )
 
 
 def shadow_maker(
@@ -165,8 +169,10 @@ def attack_by_shadows(
     seed: int = 0,
     *,
     n_scored: int = MAX_SCORED,
+    attributes: DeclaredAttributes | None = None,
 ) -> ShadowMembership:
     """Infer membership in releases of halves of the users from other such releases."""
+    # Adversaries know the attributes of all users, if they are given.
     # Source: Carlini et al. 2022. At most `n_scored` users are scored. The population's model is
     # learned from the first two releases, which together hold all users.
     check_shadows(n)
@@ -200,7 +206,10 @@ def attack_by_shadows(
         if not scorers:
             population = learn_population(tables)
             scorers = {
-                name: ShadowScorer(population, about, adversary, ratings.scale, ratings.csr)
+                name: ShadowScorer(
+                    *(population, about, adversary, ratings.scale, ratings.csr),
+                    attributes and attributes.of(ratings.users[about.targets]).columns,
+                )
                 for name, (about, adversary) in known.items()
             }
         for half, maker, (table, answers) in zip(halves, makers, releases, strict=True):
@@ -210,7 +219,8 @@ def attack_by_shadows(
     by_known = {
         name: collected.judge(name, about, activity, seed) for name, (about, _) in known.items()
     }
-    return ShadowMembership(n, ratings.n_users, by_known, collected.has_answers)
+    has = collected.has_answers, attributes is not None
+    return ShadowMembership(n, ratings.n_users, by_known, *has)
 
 
 def _all_known(

@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from recveil.attacks.adversary import Adversary
 from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import Knowledge
+from recveil.attacks.membership.profiles import score_by_attributes, score_by_periods
 from recveil.attacks.membership.scores import OF_DATES, SCORERS
 from recveil.attacks.reidentification.on_release import with_dates
 from recveil.attacks.statistics import (
@@ -404,7 +405,10 @@ def leave_targets_out(
 
 
 class ShadowScorer:
-    """Scores how well targets fit releases, given `rows`, the ratings of all users."""
+    """Scores how well targets fit releases, given the ratings of all users.
+
+    `rows` are these ratings, and `attributes` those of the targets, if they are known.
+    """
 
     def __init__(
         self,
@@ -413,8 +417,10 @@ class ShadowScorer:
         adversary: Adversary,
         scale: RatingScale,
         rows: Rows | None = None,
+        attributes: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._population, self._known = population, known
+        self._attributes = attributes or {}
         self._adversary, self._scale = adversary, scale
         shape = (known.targets.size, population.shares.size)
         values = population.means[known.items] if known.values is None else known.values
@@ -427,7 +433,8 @@ class ShadowScorer:
 
     def score(self, table: AttackTarget) -> dict[str, Numbers]:
         """Score all targets by one release, in all ways; higher is a better fit."""
-        scores = self._by_sums(table)
+        scores = self._by_sums(table) | score_by_periods(table, self._known)
+        scores |= score_by_attributes(table, self._has, self._attributes)
         rows = {kind: make(_rows(table), self._population) for kind, make in KINDS.items()}
         for (kind, damping), test in self._tests.items():
             scores |= _fit_rows(f"{kind}, damped by {damping:g}", rows[kind], table, test)

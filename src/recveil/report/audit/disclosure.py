@@ -682,6 +682,8 @@ def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> li
             "each with and without a user is, too. On one half of the users the stronger attack is "
             "chosen, on the other it is measured."
         )
+    if shadows.has_attributes:
+        sentences.append("The adversaries know the attributes of all users, too.")
     for known, measured in shadows.by_known.items():
         auc = measured.inferred.auc
         coin = "" if auc.low > 0.5 else f", {NO_EVIDENCE}"

@@ -238,8 +238,9 @@ def _(shadows: ShadowMembership) -> Mapping[str, object]:
         }
         for known, each in shadows.by_known.items()
     }
-    answers = {"answers": True} if shadows.has_answers else {}
-    return {"n": shadows.n, "users": shadows.users, **answers, **by_known}
+    more = {"answers": shadows.has_answers, "attributes": shadows.has_attributes}
+    compared = {name: True for name, is_compared in more.items() if is_compared}
+    return {"n": shadows.n, "users": shadows.users, **compared, **by_known}
 
 
 @parts_of.register

@@ -602,6 +602,12 @@ def uncovered_in(release: AttackedRelease) -> list[str]:
     return [in_likes(each, is_unary) for each in describe_uncovered(uncovered, "In the release, ")]
 
 
+_ATTRIBUTES_LEFT = (
+    "Membership inference did not compare the attributes of synthetic users, and may be more "
+    "accurate with users (--users) and shadows (--shadows); the bound of the guarantee covers them."
+)
+
+
 def warnings_of_release(release: AttackedRelease) -> list[str]:
     """Return what was not measured on a release, or on too few users."""
     manifest, warnings = release.manifest, uncovered_in(release)
@@ -619,15 +625,13 @@ def warnings_of_release(release: AttackedRelease) -> list[str]:
         why = _why_not_repeated(manifest)
     if why:
         warnings.append(f"Membership inference was not measured, because {why}.")
+    has_compared = release.shadows is not None and release.shadows.has_attributes
     if manifest.user_columns is not None and manifest.user_columns.values:
-        warnings.append(
-            "Membership inference did not compare the attributes of synthetic users, and may be "
-            "more accurate with them; the bound of the guarantee covers them."
-        )
-    elif manifest.user_columns is not None:
+        warnings += [_ATTRIBUTES_LEFT] * (not has_compared)
+    elif manifest.user_columns is not None and not has_compared:
         warnings.append(
             "Membership inference did not compare published attributes of users, and may be more "
-            "accurate with them."
+            "accurate with shadows (--shadows)."
             if release.knows_attributes
             else "The adversaries did not use the published attributes of users, so that these "
             "rates are too low; give the file of users (--users)."
