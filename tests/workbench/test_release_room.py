@@ -150,6 +150,7 @@ def test_the_form_of_a_failed_release_keeps_what_was_entered(dropped):
         'name="name" value="mine"',
         "<option selected>csv</option>",
         "<option selected>week</option>",
+        "<option>order</option>",
         'name="date_range" value="2024:2025"',
         'name="hide_items" checked>',
         'name="public_items">',
