@@ -142,7 +142,9 @@ def test_an_order_is_that_of_the_medians(tmp_path, file_format):
         assert set(rows.days[start:end].tolist()) == {*range(rows.days[start:end].max() + 1)}
     read = rv.read(rv.Release.read(folder))
     assert read.days.min() == 0
-    assert np.array_equal(rv.convert(folder, tmp_path / "r.csv").ratings.days, read.days)
+    converted = rv.convert(folder, tmp_path / "r.csv")
+    assert np.array_equal(converted.ratings.days, read.days)
+    assert [note for note in converted.notes if "1970" in note] == [converted.notes[1]]
     with raises("option.unsupported", "order", "split by user"):
         rv.convert(folder, tmp_path / "to", target_format="movielens", split=0.2, split_by="time")
     with raises("option.unsupported", "order", "split by user"):

@@ -34,7 +34,7 @@ from recveil.io.write import (
 from recveil.publish.privacy_ledger import budget
 from recveil.publish.release import PublishedRows, ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.dates import cohort_of, reject_order
+from recveil.release.dates import DATE, ORDER, cohort_of, period_of, reject_order
 from recveil.release.manifest import MANIFEST
 from recveil.release.method import Settings
 from recveil.runtime.errors import RecveilError, describe_count
@@ -190,8 +190,13 @@ def _of_release(release: PublishedRows, reading: Mapping[str, Any]) -> Reading:
     found = understand(release.to_arrow(per_user=True), **_options_of(release, reading))
     n_users = found.ratings.n_users
     of = describe_count(n_users, "user")
-    note = f"A release: its published rows, one for each of {of}, under their new ids."
-    return replace(found, name=release.name, of_release=True, notes=(note, *found.notes))
+    notes = [f"A release: its published rows, one for each of {of}, under their new ids."]
+    of_dates = f"Column {DATE!r}: "  # what the reader says of days of 1970
+    if period_of(release.manifest.settings) == ORDER and found.ratings.days is not None:
+        notes.append(f"{of_dates}positions from 1970-01-01 on; compare them within a row only.")
+        kept = tuple(each for each in found.notes if not each.startswith(of_dates))
+        found = replace(found, notes=kept)
+    return replace(found, name=release.name, of_release=True, notes=(*notes, *found.notes))
 
 
 def _options_of(release: PublishedRows, reading: Mapping[str, Any]) -> dict[str, Any]:
