@@ -8,6 +8,7 @@ before is loaded first and not counted, and its kernels are compiled on a few ro
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -353,13 +354,29 @@ def check_by_pandas(folder: Path) -> float:
     return timed(work)
 
 
-def judge(folder: Path) -> float:
-    """Evaluate sparse rows as `recveil evaluate` does: all recommenders, on another split."""
-    if not (folder / "sparse-5").exists():
-        SPARSE(folder)
-    command = ["evaluate", str(folder / "ratings.parquet"), "--split", "0.2"]
-    command += ["--release", str(folder / "sparse-5")]
-    run = [sys.executable, "-m", "recveil", *command]
+def verb(*command: str, of_release: bool = False) -> Work:
+    """Run a verb on the raw table, and on the release of sparse rows if it needs one."""
+
+    def work(folder: Path) -> float:
+        run = [sys.executable, "-m", "recveil", command[0], str(folder / "ratings.parquet")]
+        if of_release:
+            if not (folder / "sparse-5").exists():
+                SPARSE(folder)
+            run += ["--release", str(folder / "sparse-5")]
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            run += [part.replace("FOLDER", place) for part in command[1:]]
+            return timed(lambda: subprocess.run(run, check=True, stdout=subprocess.DEVNULL))  # noqa: S603
+
+    return work
+
+
+def sample(folder: Path) -> float:
+    """Sample as many synthetic users as the table has from a published model."""
+    if not (folder / "model-3").exists():
+        whole_job("model-3", "--epsilon", "3", *SYNTHETIC, "--layout", "model")(folder)
+    n_users = str(load_ratings(folder).n_users)
+    run = [sys.executable, "-m", "recveil", "sample", str(folder / "model-3"), "--force"]
+    run += ["-o", str(folder / "sampled"), "--n-users", n_users]
     return timed(lambda: subprocess.run(run, check=True, stdout=subprocess.DEVNULL))  # noqa: S603
 
 
@@ -410,21 +427,25 @@ STAGES["anonymize simple, k = 5"] = Stage({"recveil": predictive("simple", 5)}, 
 SPARSE = whole_job("sparse-5", "--method", "sparse", "--k", "5", "--seed", "1")
 STAGES["anonymize sparse, k = 5"] = Stage({"recveil": SPARSE}, {})
 # Noise by a seed is never written.
-STAGES["anonymize, epsilon 1"] = Stage(
-    {
-        "recveil": whole_job(
-            "epsilon-1",
-            "--epsilon",
-            "1",
-            "--scale",
-            "1:5:1",
-            "--item-catalog",
-            "as-rated",
-            "--ledger",
-            "none",
-        )
-    },
-    {},
+SYNTHETIC = "--scale", "1:5:1", "--item-catalog", "as-rated", "--ledger", "none"
+for epsilon in ("1", "10"):
+    STAGES[f"anonymize, epsilon {epsilon}"] = Stage(
+        {"recveil": whole_job(f"epsilon-{epsilon}", "--epsilon", epsilon, *SYNTHETIC)}, {}
+    )
+CO_RATING = "--method", "k-corating", "--k", "9", "--seed", "1"
+STAGES["anonymize k-corating, similarity"] = Stage(
+    {"recveil": whole_job("k-corating-9", *CO_RATING, "--fill", "similarity")}, {"recveil": 10}
+)
+DIVERSE = "--method", "predictive", "--k", "5", "--homogenize", "simple", "--seed", "1"
+STAGES["anonymize simple, b = 2, l = 3"] = Stage(
+    {"recveil": whole_job("diverse-5", *DIVERSE, "--b", "2", "--l", "3")}, {"recveil": 10}
 )
 STAGES["verify padded, k = 50"] = Stage({"recveil": check, "pandas": check_by_pandas}, {})
-STAGES["evaluate, sparse, k = 5"] = Stage({"recveil": judge}, {"recveil": 10})
+STAGES["inspect"] = Stage({"recveil": verb("inspect")}, {})
+STAGES["sample as many users"] = Stage({"recveil": sample}, {})
+STAGES["audit"] = Stage({"recveil": verb("audit")}, {})
+STAGES["audit --release, sparse, k = 5"] = Stage({"recveil": verb("audit", of_release=True)}, {})
+STAGES["evaluate, sparse, k = 5"] = Stage(
+    {"recveil": verb("evaluate", "--split", "0.2", of_release=True)}, {"recveil": 10}
+)
+STAGES["compare"] = Stage({"recveil": verb("compare", "-o", "FOLDER/compared")}, {"recveil": 10})
