@@ -54,10 +54,10 @@ class TestWhatIsAsked:
 
     @pytest.mark.parametrize(
         ("epsilon", "planned", "count_share"),
-        [(3.0, False, 0.6), (3.0, True, 0.3), (20.0, False, 0.3)],
+        [(3.0, False, 0.6), (3.0, True, 0.3), (5.0, False, 0.6), (20.0, False, 0.3)],
     )
     def test_vectors_of_few_users_are_not_centred(self, epsilon, planned, count_share):
-        """300 users: their number times mu is 194 and 971."""
+        """300 users: their number times mu is 194, 306 and 971."""
         mechanism, sigmas = asked(epsilon)
         found = measure(RATINGS, mechanism, CATALOGUE._replace(is_planned=planned), sigmas)
         assert found.is_centred == found.choices.is_centred == (count_share == 0.3)

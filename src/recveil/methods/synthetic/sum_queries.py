@@ -75,7 +75,7 @@ Words = Mapping[str, str]
 
 # Users are few if their number times the budget's mu is below this. Then their vectors are not
 # centred, as most of what is known about popularity is in them.
-FEW = 275.0
+FEW = 375.0
 # Budget share and ledger text of each query on implicit feedback.
 SHARES_OF_LIKES = {query.name: query.share for query in queries_of(likes=True)}
 WHAT_OF_LIKES = {query.name: query.what for query in queries_of(likes=True)}
