@@ -16,7 +16,7 @@ from recveil.evaluation import (
 )
 from recveil.evaluation.recipient import AVERAGES, POPULARITY
 from recveil.io import read_ratings
-from recveil.methods import PredictiveAnonymizer, anonymize
+from recveil.methods import PredictiveAnonymizer, SparseRows, anonymize
 from recveil.release.coverage import Coverage
 from recveil.report.evaluation.text import explain_unreliable, headline
 from shared.cli_evaluate import (
@@ -68,10 +68,16 @@ def test_wrong_usage_ends_with_a_message_and_code_2(run, tmp_path, arguments, me
 
 def test_a_release_of_all_ratings_is_refused(run):
     whole = read_ratings("ratings.csv")
-    PredictiveAnonymizer(5, "simple", seed=1).anonymize(whole).write("whole")
-    code, out, err = run("evaluate", *FILES, "--release", "whole", *QUICK)
-    assert (code, out) == (2, "")
-    assert "made from other ratings" in err
+    PredictiveAnonymizer(5, "simple", seed=1).anonymize(whole).write("simple")
+    SparseRows(5, seed=1).anonymize(whole).write("sparse")
+    for name in ("simple", "sparse"):
+        code, out, err = run("evaluate", *FILES, "--release", name, *QUICK)
+        assert (code, out) == (2, "")
+        assert "was not made from these ratings" in " ".join(err.split())
+    shutil.rmtree("simple.private")
+    code, out, err = run("evaluate", *FILES, "--release", "simple", *QUICK)
+    assert (code, err) == (0, "")
+    assert "which is unknown as well" in " ".join(out.split())
 
 
 def test_levels_of_ones_own_cannot_be_made_anew(run):

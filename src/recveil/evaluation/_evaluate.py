@@ -35,7 +35,7 @@ from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PREDICTED, reject_likes
 from recveil.release.coverage import Coverage
-from recveil.release.dates import cohort_of, period_of, reject_order
+from recveil.release.dates import Cohort, cohort_of, period_of, reject_order
 from recveil.release.manifest import MANIFEST, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
@@ -242,17 +242,19 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         begin(_READING)
         tables = (request.train, request.test) if split is None else (request.source,)
         # Adversaries who know dates compare those of a release that has some.
-        cohort = None if split is None else cohort_of(manifest.settings)
+        cohort = cohort_of(manifest.settings)
         times = request.split_by == "time" or period_of(manifest.settings) is not None
         readings = tuple(
             _read(table, manifest.scale, request.reading, times=times or cohort is not None)
             for table in tables
         )
-        if cohort is not None:  # another release is made of the same users
+        if split is not None and cohort is not None:  # another release is made of the same users
             users = of_cohort(readings[0].require_times().ratings, cohort)
             readings = (replace(readings[0], ratings=users),)
         is_original = split is not None and not _warn_of_other_ratings(folder, readings[0].ratings)
         divided = _divide(request, readings)
+        if split is None:
+            _reject_other_ratings(folder, readings[0].ratings, cohort)
         train = divided.split.train
         if not train.is_unary:
             reject_likes(train, PREDICTED)
@@ -285,6 +287,21 @@ def _with_attributes(
     columns = read_users(request.users, train.users, manifest.user_columns.names).columns
     attributes = DeclaredAttributes.like(manifest, train.users, columns)
     return same_again(manifest, request.seed, attributes)
+
+
+def _reject_other_ratings(folder: Path, ratings: Ratings, cohort: Cohort | None) -> None:
+    """Raise if a release was made from other ratings than the training ratings, test ones, say."""
+    if cohort is not None:
+        if ratings.days is None:  # its users are unknown
+            return
+        ratings = of_cohort(ratings, cohort)
+    if is_made_of(folder, ratings_left(ratings, folder)) is False:
+        raise RecveilError(
+            f"train (--train): {folder.name} was not made from these ratings, as its private "
+            f"folder shows; if it was made from the test ratings, too, every figure would be too "
+            f"good. Make a release of the training ratings alone, or give one table (--split)",
+            code="release.mismatch",
+        )
 
 
 def _warn_of_other_ratings(folder: Path, ratings: Ratings) -> bool:

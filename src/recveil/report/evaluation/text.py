@@ -54,7 +54,8 @@ _NOTES = {
     "synthetic": "No record of this release belongs to a user. Deviations, self-ranks, filled "
     "cells, re-identification and links need a user's own row, so they do not apply.",
     "unknown-rows": "The map of users to rows is unknown ({detail}), so deviations, self-ranks, "
-    "filled cells, attacks and links could not be measured.",
+    "filled cells, attacks and links could not be measured. If the release was made from the test "
+    "ratings, too, which is unknown as well, all figures are too good.",
     "no-membership": "Membership inference was not measured: the settings of the release do not "
     "suffice to make another such release.",
     "no-links": "All rows have the same items, so an item in a row gives no probability that a "
