@@ -116,7 +116,7 @@ def test_dates_are_written_read_and_published_as_dates(tmp_path):
         dates = release.to_arrow()["date"].to_pylist()
         assert {day.day for day in dates} == {1}
         with pytest.warns(UserWarning, match="'date'"):  # coarse
-            read = rv.read(release)
+            read = rv.read(release.to_arrow())
         assert np.array_equal(np.unique(read.days), sorted({(d - EPOCH).days for d in dates}))
         target = tmp_path / f"{file_format}.csv"
         assert np.array_equal(rv.convert(folder, target).ratings.days, read.days)
@@ -140,7 +140,7 @@ def test_an_order_is_that_of_the_medians(tmp_path, file_format):
         in_order = weeks.days[start:end][np.argsort(rows.days[start:end], kind="stable")]
         assert (np.diff(in_order) >= 0).all()
         assert set(rows.days[start:end].tolist()) == {*range(rows.days[start:end].max() + 1)}
-    read = rv.read(rv.Release.read(folder))
+    read = rv.read(rv.Release.read(folder).to_arrow())
     assert read.days.min() == 0
     converted = rv.convert(folder, tmp_path / "r.csv")
     assert np.array_equal(converted.ratings.days, read.days)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import recveil as rv
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings
@@ -194,7 +195,16 @@ class TestWhatIsRefused:
         """Each stands for several users, which plain ratings cannot say."""
         release = Release.read(written["padded", "groups", "parquet"])
         with raises("table.kind"):
-            Ratings.from_frame(release)
+            Ratings.from_frame(release.to_arrow())
+
+    def test_a_release_is_no_raw_table(self, written):
+        """An audit of it would attack the published rows as if they were the users' own."""
+        release = Release.read(written["padded", "groups", "parquet"])
+        for verb in (rv.read, rv.inspect, rv.audit, rv.compare, Ratings.from_frame):
+            with raises("input.not-a-table"):
+                verb(release)
+        with raises("input.not-a-table"):
+            rv.anonymize(release, k=5)
 
 
 class TestConvert:

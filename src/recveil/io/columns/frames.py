@@ -29,6 +29,8 @@ from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, first_line_of, named_twice, quoted
 from recveil.runtime.safe_repr import brief
 
+# What the release classes of recveil alone have.
+_OF_RELEASE = "to_arrow", "to_csr", "claim", "open_folder"
 # The axes of a matrix, as values of `user` and `item`.
 ROW, COLUMN = "row", "column"
 
@@ -265,6 +267,12 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
         source = _collected(source)
     if not any(hasattr(source, f"__{way}__") for way in _WAYS):
         return _frame_of_data_set(source, given)
+    if all(hasattr(type(source), name) for name in _OF_RELEASE):
+        raise RecveilError(
+            "this is a recveil release; expected the original ratings. To audit it: "
+            "audit(ratings, release=release). To read what it publishes: read(release.to_arrow())",
+            code="input.not-a-table",
+        )
     is_pandas = hasattr(source, "iloc")
     if is_pandas and not hasattr(source, "columns"):
         raise RecveilError(
