@@ -350,27 +350,37 @@ def item_item_lists(job: Job) -> list[Scores]:
     selected = np.flatnonzero(select_items(counts, of_counts, choice["items"]))
     sums = noisy_symmetric(products(known.likes[:, selected]), mu, rng)
 
-    def ranker(weights: Numbers) -> Scores:
-        def scores(known: Known) -> Numbers:
-            scores_of_selected = known.likes[:, selected] @ weights
-            lowest = scores_of_selected.min(axis=1, keepdims=True) - 1
-            result = lowest + counts / np.abs(counts).max()
-            result[:, selected] = scores_of_selected
-            return result
-
-        return scores
-
     scorers = []
     values, vectors = signal_directions(sums, mu)
     for rank in (1, 2, 4, 8, 16, 32, 64):
-        scorers.append(ranker(vectors[:, :rank] @ vectors[:, :rank].T))
+        weights = vectors[:, :rank] @ vectors[:, :rank].T
+        scorers.append(item_item_ranker(weights, selected, counts))
     low = (vectors * values) @ vectors.T
     # Noise on the diagonal is a pull of EASE.
     for times in (0.3, 1.0, 3.0, 10.0, 30.0):
         pull = times * (0.3 + math.sqrt(selected.size) / mu / 10)
-        inverse = np.linalg.inv(low + np.diag(np.maximum(np.diag(sums - low), 0) + pull))
-        scorers.append(ranker(np.eye(selected.size) - inverse / np.diag(inverse)))
+        pulled = low + np.diag(np.maximum(np.diag(sums - low), 0) + pull)
+        scorers.append(item_item_ranker(ease_weights(pulled), selected, counts))
     return scorers
+
+
+def item_item_ranker(weights: Numbers, selected: NDArray[np.int64], counts: Numbers) -> Scores:
+    """Return what ranks selected items by their weights, and all others by counts after them."""
+
+    def scores(known: Known) -> Numbers:
+        scores_of_selected = known.likes[:, selected] @ weights
+        lowest = scores_of_selected.min(axis=1, keepdims=True) - 1
+        result = lowest + counts / np.abs(counts).max()
+        result[:, selected] = scores_of_selected
+        return result
+
+    return scores
+
+
+def ease_weights(pulled: Numbers) -> Numbers:
+    """Return the weights of EASE for products of items with its pull on the diagonal."""
+    inverse = np.linalg.inv(pulled)
+    return np.eye(len(pulled)) - inverse / np.diag(inverse)
 
 
 def signal_directions(sums: Numbers, mu: float) -> tuple[Numbers, Numbers]:
