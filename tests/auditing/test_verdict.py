@@ -1,13 +1,17 @@
 """The headline says when there are too few targets, in place of a rate."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
-from recveil.attacks import PRESETS
+from recveil.attacks import PRESETS, Interval
 from recveil.auditing import audit
+from recveil.datasets import make_ratings
+from recveil.methods import anonymize
 from recveil.ratings import Ratings
 from recveil.report.audit.risks import lines_of
-from recveil.report.audit.text import Uncovered, describe_uncovered
+from recveil.report.audit.text import Coverage, describe_uncovered
 from recveil.report.audit.text import verdict_of as verdict_of_audit
 
 
@@ -48,22 +52,64 @@ def test_enough_users_get_a_rate(tmp_path):
 
 
 def test_one_target_is_no_plural():
-    (one,), (two,) = (describe_uncovered([Uncovered(PRESETS["paper"], n, n, 0.0)]) for n in (1, 2))
+    (one,), (two,) = (describe_uncovered([Coverage(PRESETS["paper"], n, n, 0.0)]) for n in (1, 2))
     assert "all 1 " not in one
     assert "all 2 " in two
 
 
 def test_who_knows_rare_items_alone_is_named_with_what_is_missing():
-    skipped = [Uncovered(PRESETS[name], 10, 10, 0.0) for name in ("insider", "film-buff")]
+    skipped = [Coverage(PRESETS[name], 10, 10, 0.0) for name in ("insider", "film-buff")]
     of_all, of_rare = describe_uncovered(skipped)
     assert "have too few ratings." in of_all
     assert "have too few ratings outside the 500 most rated items." in of_rare
 
 
-def test_a_sentence_has_the_highest_rate_of_those_who_could_be_attacked():
-    skipped = [Uncovered(PRESETS["paper"], 6, 10, 0.1), Uncovered(PRESETS["insider"], 7, 10, 0.3)]
-    (sentence,) = describe_uncovered([*skipped, Uncovered(PRESETS["likes"], 5, 10, 0.1)])
+def test_a_sentence_has_the_leading_adversary_of_those_with_too_few_targets():
+    skipped = [Coverage(PRESETS["paper"], 6, 10, 0.1), Coverage(PRESETS["insider"], 7, 10, 0.3)]
+    (sentence,) = describe_uncovered([*skipped, Coverage(PRESETS["likes"], 5, 10, 0.1)])
     assert "100%" in sentence
     assert "“insider” attacked 3 of 10" in sentence
     assert "up to" not in sentence  # it is no maximum of all adversaries
     assert len(sentence.split()) < 30
+
+
+class TestCoverage:
+    # Of 1,000 targets, the leading adversary attacked most.
+    ATTACKS: ClassVar = [
+        Coverage(PRESETS["colleague"], 288, 1_000, 0.0024),
+        Coverage(PRESETS["film-buff"], 895, 1_000, 0.0006),
+    ]
+
+    def test_the_leading_adversary_is_named_and_none_with_few_targets(self):
+        (sentence,) = describe_uncovered(self.ATTACKS)
+        assert "“colleague” attacked 712 of 1,000" in sentence
+        assert "film-buff" not in sentence
+        assert "attacked more" not in sentence  # nobody did
+
+    def test_who_re_identified_more_without_a_minimum_is_named(self):
+        by_all = Interval(0.007, 0.002, 0.025, 300), "an adversary who knows all"
+        (sentence,) = describe_uncovered(self.ATTACKS, by_all=by_all)
+        assert sentence.endswith(
+            "; an adversary who knows all attacked 300 and re-identified 0.7%."
+        )
+        (sentence,) = describe_uncovered(self.ATTACKS, by_all=(Interval(0, 0, 0.01, 300), "who"))
+        assert "300" not in sentence
+
+    def test_an_adversary_who_attacked_all_targets_is_named_where_it_leads(self):
+        paper = Coverage(PRESETS["paper"], 0, 1_000, 0.5)
+        (sentence,) = describe_uncovered([paper, *self.ATTACKS])
+        assert "“colleague” attacked 712" in sentence
+        assert sentence.endswith("“paper” attacked 1,000 and re-identified 50%.")
+        assert describe_uncovered([paper]) == []
+
+
+def test_the_figures_of_the_raw_table_name_it_next_to_a_release(tmp_path):
+    ratings = make_ratings(n_users=80, n_items=60, n_ratings=1_000, seed=4)
+    anonymize(ratings, tmp_path / "out", k=5, method="sparse")
+    for release, start in (
+        (None, "Users with"),
+        (tmp_path / "out", "In the raw table, users with"),
+    ):
+        warnings = audit(ratings, release=release, curves=False).to_dict()["warnings"]
+        (note,) = [each for each in warnings if "count as not" in each]
+        assert note.startswith(f"{start} too few ratings")

@@ -80,6 +80,24 @@ def test_each_published_file_has_its_digest(folder, made):
     assert found["release"]["sha256"] in page
 
 
+@pytest.mark.parametrize("attacks_all", [True, False])
+def test_targets_count_as_not_attacked_by_the_leading_adversary(folder, tmp_path, attacks_all):
+    """Adversaries who know all ratings need no minimum of them."""
+    found = json.loads((folder / "audit.json").read_text())
+    leading, *_, last = sorted(
+        found["release"]["attacks"], key=lambda each: -(each["reidentified"]["rate"] or 0)
+    )
+    leading["targets_skipped"], last["targets_skipped"] = 12, 53
+    if not attacks_all:
+        found["release"]["all_known"] = found["release"]["clusters"] = None
+    (tmp_path / "audit.json").write_text(json.dumps(found))
+    report(folder / "out", tmp_path / "report.html", audit=tmp_path / "audit.json")
+    words = words_of((tmp_path / "report.html").read_text())
+    assert f"12 targets had too few ratings that the adversary “{leading['name']}”" in words
+    assert "53 targets" not in words
+    assert ("their risk is not known to be low" in words) is not attacks_all
+
+
 def test_the_audit_of_another_release_is_rejected(folder, tmp_path):
     with raises("release.mismatch"):
         report(folder / "other", tmp_path / "r.html", audit=folder / "audit.json")

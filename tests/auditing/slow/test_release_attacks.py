@@ -90,14 +90,9 @@ def test_who_could_not_be_looked_for_is_said_once(tmp_path):
     assert said in found.to_dict()["verdict"][0]
     (result,) = found.to_dict()["warnings"]
     assert result.count("count as not re-identified") == 1
-    among, name, n_attacked = max(
-        (
-            300 * attack.reidentified.rate / (300 - attack.skipped),
-            adversary.name,
-            300 - attack.skipped,
-        )
-        for adversary, attack in found.attacks
-    )
+    leader, attack = found.strongest
+    name, n_attacked = leader.name, 300 - attack.skipped
+    among = 300 * attack.reidentified.rate / n_attacked
     assert f"“{name}” attacked {n_attacked} of 300 and re-identified {percent(among)}" in result
 
 

@@ -573,13 +573,19 @@ def _affected(
         yield f"{describe_count(unprotected, 'user')} in classes of one: without any guarantee."
     if is_real and (short := manifest.counts.get("short_users")):
         yield f"{describe_count(short, 'user')} with so few values that recommenders ignore them."
-    attacks = audit["release"]["attacks"]
-    most = max(attacks, key=lambda each: each["targets_skipped"], default=None)
-    if most is not None and most["targets_skipped"]:
+    found = audit["release"]
+    leading = max(
+        found["attacks"],
+        key=lambda each: (each["reidentified"]["rate"] or 0.0, -each["targets_skipped"]),
+        default=None,
+    )
+    if leading is not None and leading["targets_skipped"]:
+        by_all = found["all_known"] or found["clusters"]
+        shown = "the adversaries who know all ratings need no minimum" if by_all else ""
         yield (
-            f"{describe_count(most['targets_skipped'], 'target')} had too few ratings that the "
-            f"adversary “{most['name']}” may know, and count as not re-identified by it: their "
-            f"risk is not known to be low."
+            f"{describe_count(leading['targets_skipped'], 'target')} had too few ratings that the "
+            f"adversary “{leading['name']}” may know, and count as not re-identified by it: "
+            f"{shown or 'their risk is not known to be low'}."
         )
     bins = (audit.get("risk") or {}).get("bins", [])
     if bins and bins[-1]["users"]:

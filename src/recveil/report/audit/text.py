@@ -374,11 +374,12 @@ def warnings_of(audit: Audit, *, has_table: bool = False) -> list[str]:
             "are equal or not; a wrong entry is an item with a label that the target never gave "
             "it. No adversary used items alone; leave out the column of labels to measure that."
         )
-    of_attacks = attack_warnings([] if has_table else audit.attacks, audit.checks)
+    where = "" if audit.published is None else "In the raw table, "
+    of_attacks = attack_warnings([] if has_table else audit.attacks, audit.checks, where)
     return warnings + [in_likes(each, audit.ratings.is_unary) for each in of_attacks]
 
 
-def attack_warnings(attacks: list[Outcome], checks: list[Check]) -> list[str]:
+def attack_warnings(attacks: list[Outcome], checks: list[Check], where: str = "") -> list[str]:
     """Return the reasons why the rates may be too low."""
     failed = [
         f"A check of the attack itself failed, so low rates mean nothing here: {name_check(check)} "
@@ -386,16 +387,15 @@ def attack_warnings(attacks: list[Outcome], checks: list[Check]) -> list[str]:
         for check in checks
         if not check.holds
     ]
-    uncovered = [
-        Uncovered(each.adversary, each.skipped, each.requested, each.reidentified.rate)
+    found = [
+        Coverage(each.adversary, each.skipped, each.requested, each.reidentified.rate)
         for each in attacks
-        if each.attacked < COVERAGE * each.requested
     ]
-    return failed + describe_uncovered(uncovered)
+    return failed + describe_uncovered(found, where)
 
 
-class Uncovered(NamedTuple):
-    """An adversary who could attack only some of the targets."""
+class Coverage(NamedTuple):
+    """How many of the targets an adversary could attack."""
 
     adversary: Adversary
     # Number of targets with too few ratings that the adversary may know, who count as not
@@ -412,12 +412,20 @@ def describe_lack(adversary: Adversary) -> str:
     return "too few ratings" + f" outside the {top:,} most rated items" * bool(top)
 
 
-def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]:
-    """Describe that rates cover only some targets, and the highest rate among these."""
-    nobody = dict[str, list[Uncovered]]()
-    for one in uncovered:
-        if one.skipped == one.requested:
+def describe_uncovered(
+    found: list[Coverage], where: str = "", by_all: tuple[Interval, str] | None = None
+) -> list[str]:
+    """Describe that rates cover only some targets, and name the leading adversary."""
+    nobody = dict[str, list[Coverage]]()
+    # Rate, number of attacked and of all targets, and the adversary
+    led, freely = list[tuple[float, int, int, str]](), list[tuple[float, int, int, str]]()
+    for one in found:
+        n_attacked = one.requested - one.skipped
+        if not n_attacked:
             nobody.setdefault(describe_lack(one.adversary), []).append(one)
+            continue
+        line = (one.rate, n_attacked, one.requested, _quoted(one.adversary.name))
+        (freely if n_attacked >= COVERAGE * one.requested else led).append(line)
     sentences = [
         f"{where}{', '.join(_quoted(one.adversary.name) for one in those)}: "
         f"{'the one target has' if n == 1 else f'all {n:,} targets have'} {shortage}. No user was "
@@ -425,20 +433,17 @@ def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]
         for shortage, those in nobody.items()
         for n in [those[0].requested]
     ]
-    rates = {
-        one.rate * one.requested / (one.requested - one.skipped): one
-        for one in reversed(uncovered)
-        if one.skipped < one.requested
-    }
-    if rates:
-        rate = max(rates)
-        highest = rates[rate]
-        n_attacked = highest.requested - highest.skipped
+    if led:
+        rate, n_attacked, requested, who = max(led, key=lambda each: each[:2])
+        if by_all is not None:
+            freely.append((by_all[0].rate, by_all[0].trials, by_all[0].trials, by_all[1]))
+        highest, trials, _, other = max(freely, default=(0.0, 0, 0, ""))
+        more = f"; {other} attacked {trials:,} and re-identified {percent(highest)}"
         sentences.append(
             f"{where}{'users' if where else 'Users'} with too few ratings for an adversary count "
-            f"as not re-identified. {_quoted(highest.adversary.name)} attacked {n_attacked:,} of "
-            f"{highest.requested:,} and re-identified {percent(rate)} of these; adversaries who "
-            f"attacked more may re-identify more."
+            f"as not re-identified. {who} attacked {n_attacked:,} of {requested:,} and "
+            f"re-identified {percent(rate * requested / n_attacked)} of these"
+            f"{more * (highest > rate)}."
         )
     return sentences
 
@@ -593,13 +598,13 @@ def remarks_in_short(release: AttackedRelease, statements: Sequence[Statement]) 
 
 def uncovered_in(release: AttackedRelease) -> list[str]:
     """Describe the adversaries who could not attack most targets; the table shows it, too."""
-    uncovered = [
-        Uncovered(adversary, attack.skipped, attack.requested, attack.reidentified.rate)
+    found = [
+        Coverage(adversary, attack.skipped, attack.requested, attack.reidentified.rate)
         for adversary, attack in release.attacks
-        if attack.requested - attack.skipped < COVERAGE * attack.requested
     ]
-    is_unary = release.manifest.scale.unary
-    return [in_likes(each, is_unary) for each in describe_uncovered(uncovered, "In the release, ")]
+    is_unary, by_all = release.manifest.scale.unary, strongest_by_all(release)
+    sentences = describe_uncovered(found, "In the release, ", by_all)
+    return [in_likes(each, is_unary) for each in sentences]
 
 
 _ATTRIBUTES_LEFT = (
