@@ -545,7 +545,7 @@ class TestPassedOver:
         assert choice.row.title == "simple, k = 10"
         (result,) = [caveat for caveat in caveats_of(choice) if "is rejected" in caveat]
         assert [row.k for row in choice.rejected] == [5, 6]
-        assert "700 of 900 targets" in result
+        assert "who know some ratings could attack only 700 of 900 targets" in result
 
     @pytest.mark.parametrize(
         "changes", [{"most_targets_attacked": 900}, {"risk_high": 0.2}, {"gain_retained": 0.1}]

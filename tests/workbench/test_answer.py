@@ -106,9 +106,12 @@ def test_a_setting_without_a_result_says_why():
 
 
 def test_a_setting_without_targets_is_not_safe():
-    rare = SPARSE._replace(most_targets_attacked=30, bound=None)
+    """Adversaries who know all ratings attack all of their targets, and the others few."""
+    rare = SPARSE._replace(most_targets_attacked=30, bound=None, risk_by="all ratings")
     result = answer([rare], Question(limit=20, setting=rare.title)).why[1]
-    assert "users who were not attacked are not safe" in result
+    assert "adversaries who know some ratings could attack only 30 of 900 targets" in result
+    (line,) = tabulate([rare], Question(limit=20))
+    assert "with some ratings known" in line.within
 
 
 def test_a_low_risk_of_too_few_targets_is_not_shown_to_be_within_the_limits():

@@ -332,8 +332,9 @@ def _explain_violations(row: Row, question: Question) -> str:
         proven = "no bound is proven" if bound is None else f"the bound is {percent(bound, limit)}"
         accepted = "" if question.max_risk is None else f"; you accept {percent(question.max_risk)}"
         return (
-            f"no adversary knew enough to attack nearly all users, users who were not attacked are "
-            f"not safe, and {proven}{accepted}"
+            f"adversaries who know some ratings could attack only "
+            f"{row.most_targets_attacked or 0:,} of {row.targets or 0:,} targets, so the rates of "
+            f"these adversaries are too low, and {proven}{accepted}"
         )
     return (
         f"the upper end of its risk is {percent(axis.highest(row), question.max_risk)}, and you "
@@ -455,7 +456,9 @@ def _describe_limits(row: Row, question: Question) -> str:
         return "yes"
     if question.axis.of(row) is None:
         return f"no: {describe_missing(row, question.axis).removeprefix('was ')}"
-    return "not shown: too few targets were attacked" if _is_unattacked(row, question) else "no"
+    if _is_unattacked(row, question):
+        return "not shown: with some ratings known, too few targets were attacked"
+    return "no"
 
 
 WIDTH, HEIGHT = 640, 414

@@ -194,7 +194,12 @@ def test_rows_of_synthetic_users_are_shown(dropped):
     dropped.send("/release/make", method="synthetic-exact", name="drawn", file_format="csv")
     (job,) = dropped.wait("release")
     assert (job.state, job.error) == ("done", "")
-    assert "what an adversary learns" in dropped.get("/release").text
+    page = dropped.get("/release").text
+    assert "what an adversary learns" in page
+    # No user has a row.
+    assert "lists the users of the table" in page
+    assert "maps users to rows" not in page
+    assert "users who share it" not in page
 
 
 def test_an_attacked_release_has_a_report_for_an_assessment(made):

@@ -794,9 +794,9 @@ def _describe_safest(choice: Choice) -> list[str]:
         else "Use more targets."
     )
     return [
-        f"No measured risk is reliable: no adversary could attack more than "
-        f"{row.most_targets_attacked:,} of {describe_count(row.targets or 0, 'target')}, and users "
-        f"who were not attacked are not safe. {advice}"
+        f"No measured risk is reliable: adversaries who know some ratings could attack at most "
+        f"{row.most_targets_attacked:,} of {describe_count(row.targets or 0, 'target')}, and the "
+        f"others count as not re-identified. {advice}"
     ]
 
 
@@ -809,13 +809,12 @@ def _describe_rejected(choice: Choice) -> list[str]:
     bound = choice.axis.bound_of(first)
     limit = choice.max_risk
     proven = "nothing" if bound is None else f"at most {percent(bound, limit)}"
-    highest = percent(choice.axis.highest(first), limit)
     attacked, targets = first.most_targets_attacked or 0, first.targets or 0
     return [
-        f"“{first.title}” retains more and is rejected{also}: only {attacked:,} of {targets:,} "
-        f"targets could be attacked, fewer than {percent(COVERAGE)}. Users who were not attacked "
-        f"are not safe, and its measured risk ({highest} at most) "
-        f"counts them as not re-identified. Proven: {proven}."
+        f"“{first.title}” retains more and is rejected{also}: adversaries who know some ratings "
+        f"could attack only {attacked:,} of {targets:,} targets, fewer than {percent(COVERAGE)}. "
+        f"The others count as not re-identified, so the rates of these adversaries are too low. "
+        f"Proven: {proven}."
     ]
 
 

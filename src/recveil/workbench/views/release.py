@@ -118,6 +118,8 @@ def _page(request: Request) -> Response:
         "release.html.jinja",
         job=job,
         result=result,
+        contains_users=result is None
+        or claim_kind(result["verification"]["claim"]).contains_users,
         is_current=table is None or job is None or _is_current(project, table, job),
         statements=_sort_statements([] if result is None else result["statements"]),
         verdict=None if result is None else describe_verdict(result["verification"]),
