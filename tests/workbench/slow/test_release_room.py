@@ -33,6 +33,8 @@ def release(browser):
 
 def test_the_verdict_the_card_and_the_rows_are_shown(made):
     page = made.get("/release").text
+    assert "maps users to rows" in page
+    assert "users who share it" in page
     assert "✓ holds" in page
     assert "4 are claimed" in page
     assert "## What is not guaranteed" in page

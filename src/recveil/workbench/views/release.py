@@ -19,6 +19,7 @@ from recveil.io.side_tables import check_attributes
 from recveil.methods.published_users import public_columns
 from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
+from recveil.release.claim import claim_kind
 from recveil.release.dates import DATES
 from recveil.release.manifest import FileEntry, private_folder, private_name
 from recveil.release.method import Method, Variant
@@ -118,8 +119,7 @@ def _page(request: Request) -> Response:
         "release.html.jinja",
         job=job,
         result=result,
-        contains_users=result is None
-        or claim_kind(result["verification"]["claim"]).contains_users,
+        contains_users=result is None or claim_kind(result["verification"]["claim"]).contains_users,
         is_current=table is None or job is None or _is_current(project, table, job),
         statements=_sort_statements([] if result is None else result["statements"]),
         verdict=None if result is None else describe_verdict(result["verification"]),
