@@ -1,12 +1,16 @@
 """Messages on pages have no words of the command line, and no folders of the project."""
 
+import bz2
 import re
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
+from recveil import read
 from recveil.cli import app
+from recveil.io.detect import file_kinds
+from recveil.runtime.errors import RecveilError
 from recveil.workbench.wording import _PAGES, _WITHOUT_PAGE, page_words
 from recveil.workbench.worker import _name_uploads
 
@@ -29,8 +33,8 @@ from recveil.workbench.worker import _name_uploads
         ),
         (
             "write its entries alone: cat FILE | grep -vE '^(%|[[:space:]]*$)' | tail -n +2 > "
-            "ratings.txt; or in Python, give it",
-            "write its entries alone; or in Python, give it",
+            "ratings.txt; or in Python, give what scipy.io.mmread returns",
+            "write its entries alone",
         ),
         (
             "Privacy ledger l: 2 runs; where other users have the same ids, name another ledger "
@@ -60,6 +64,14 @@ from recveil.workbench.worker import _name_uploads
             "name another “File format”, or leave it out",
         ),
         (
+            "expected day, month and year as in Python's strptime, such as %d/%m/%Y",
+            "expected day, month and year, such as %d/%m/%Y",
+        ),
+        (
+            "if so, write numbers without it; if not, name it in a file with decimal (--decimal .)",
+            "if so, write numbers without it; if not, name it with “Decimal separator” (.)",
+        ),
+        (
             "a larger epsilon retain more; “recveil evaluate” measures it.",
             "a larger epsilon retain more; the page Choose measures it.",
         ),
@@ -76,6 +88,34 @@ def test_no_error_shows_a_command_that_a_page_replaces_or_lacks():
     assert commands.search(text)
     messages = [line for line in text.splitlines() if "audit-lists" not in line]
     assert [found for found in map(page_words, messages) if commands.search(found)] == []
+
+
+def test_no_kind_of_file_needs_a_program_that_pages_lack():
+    kinds = [*file_kinds._BINARY.values(), *file_kinds._STARTS.values(), file_kinds._QUOTED]
+    remedies = [page_words(f"ratings: {kind.what}; {kind.remedy}") for kind in kinds]
+    assert all(each.count("; ") for each in remedies)
+    programs = re.compile(
+        r"[Pp]ython\.|in Python|pandas|numpy\.|scipy|git |FILE | FILE\)|> \w+\.|“csv”"
+    )
+    assert [each for each in remedies if programs.search(each)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("literals", b"[('ann', 'Heat', 4), ('bob', 'Heat', 5)]\n" * 9),
+        ("matrix", b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 4\n"),
+        ("packed", b"\xfd7zXZ\0" + bytes(99)),
+    ],
+)
+def test_a_packed_file_needs_no_program_either(tmp_path, name, content):
+    (tmp_path / name).write_bytes(bz2.compress(content))
+    with pytest.raises(RecveilError) as error:
+        read(tmp_path / name)
+    message = page_words(str(error.value))
+    assert "; " in message
+    assert "bunzip2" in str(error.value)
+    assert "bunzip2" not in message
 
 
 def test_an_upload_is_named_as_it_was_uploaded():

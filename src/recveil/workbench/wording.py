@@ -72,7 +72,15 @@ _CHOOSE_HEADER = f"choose names or data under “{FIELD_TITLES['first_line_is']}
 _BOTH_IDS = "check user (--user), item (--item) and"
 # A command of the shell that rewrites a file, with the condition for it
 _SHELL = re.compile(
-    r"(?:\. If it is \w+ \w+)?: (?:cat|tail|iconv) .* > (?:ratings|table|utf8)\.\w+(?: \([^()]*\))?"
+    r"(?:\. If it is \w+ \w+)?: (?:cat|tail|iconv|mysql|g?unzip|bunzip2|unxz|unzstd) .* > "
+    r"(?:ratings|table|utf8)\.\w+(?: \([^()]*\))?"
+)
+# What Python and other programs do, with the clause that names them; pages read files alone.
+_ELSEWHERE = re.compile(
+    r"; or in Python, .*?(?=;|$)|\bin Python, .*?; or (?=write)| as in Python's \w+(?=,)"
+    r"|read it with (?:pandas|numpy|scipy)\..*?; | with pandas\.\w+| with git lfs pull"
+    r"|(?<=unpack it) \(\w+ FILE\)|(?<=unpack it once) \(\w+ .*?\)(?=,|$)"
+    r"|(?<=, or), in a file,| in a file(?= with )"
 )
 # Two releases are audited by a command alone.
 _SECOND = re.compile(r"; to measure it: recveil audit .*?(?=\.?$)")
@@ -108,7 +116,7 @@ def page_words(message: str) -> str:
     >>> page_words("more (“recveil audit X --shadows 9”, or “recveil compare X --shadows 9”).")
     'more (the page Choose).'
     >>> page_words("rename one, or, in a file, select it by place with rating (--rating 3)")
-    'rename one, or, in a file, give column 3 the role “rating”'
+    'rename one, or give column 3 the role “rating”'
     >>> page_words("it may hold times: name it with time (--time)")
     'it may hold times: give it the role “time”'
     >>> page_words("write them as JSON: cat FILE | python -c 'print(1)' > ratings.json; or else")
@@ -133,7 +141,7 @@ def page_words(message: str) -> str:
         lambda match: match[0] if match[1].replace("-", "_") in FIELD_TITLES else "", message
     )
     message = _HEADER.sub(_CHOOSE_HEADER, _SECOND.sub("", _SHELL.sub("", message)))
-    message = _OTHER_COMMAND.sub("", message)
+    message = _OTHER_COMMAND.sub("", _ELSEWHERE.sub("", message))
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
     message = _EITHER.sub(r"\1", _TWICE.sub(r"\1\2", message))
     message = _BY_PLACE.sub(r"give column \2 the role “\1”", message)
