@@ -89,9 +89,7 @@ class TestCoverage:
     def test_who_re_identified_more_without_a_minimum_is_named(self):
         by_all = Interval(0.007, 0.002, 0.025, 300), "an adversary who knows all"
         (sentence,) = describe_uncovered(self.ATTACKS, by_all=by_all)
-        assert sentence.endswith(
-            "; an adversary who knows all attacked 300 and re-identified 0.7%."
-        )
+        assert sentence.endswith("; 0.7% of 300 are re-identified by an adversary who knows all.")
         (sentence,) = describe_uncovered(self.ATTACKS, by_all=(Interval(0, 0, 0.01, 300), "who"))
         assert "300" not in sentence
 
@@ -99,7 +97,7 @@ class TestCoverage:
         paper = Coverage(PRESETS["paper"], 0, 1_000, 0.5)
         (sentence,) = describe_uncovered([paper, *self.ATTACKS])
         assert "“colleague” attacked 712" in sentence
-        assert sentence.endswith("“paper” attacked 1,000 and re-identified 50%.")
+        assert sentence.endswith("; 50% of 1,000 are re-identified by “paper”.")
         assert describe_uncovered([paper]) == []
 
 

@@ -438,7 +438,7 @@ def describe_uncovered(
         if by_all is not None:
             freely.append((by_all[0].rate, by_all[0].trials, by_all[0].trials, by_all[1]))
         highest, trials, _, other = max(freely, default=(0.0, 0, 0, ""))
-        more = f"; {other} attacked {trials:,} and re-identified {percent(highest)}"
+        more = f"; {percent(highest)} of {trials:,} are re-identified by {other}"
         sentences.append(
             f"{where}{'users' if where else 'Users'} with too few ratings for an adversary count "
             f"as not re-identified. {who} attacked {n_attacked:,} of {requested:,} and "
