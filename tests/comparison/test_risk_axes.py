@@ -1,5 +1,6 @@
 """Each risk chooses by its own strongest adversary, and has a text; another one is an entry."""
 
+import json
 from typing import ClassVar
 
 import pytest
@@ -17,6 +18,9 @@ from recveil.comparison import (
 from recveil.comparison.cells import Setting
 from recveil.comparison.rows import Row, to_row
 from recveil.datasets import make_ratings
+from recveil.evaluation import split_ratings
+from recveil.methods.registry import make_variant
+from recveil.release.claim import bounds_of
 from recveil.report.comparison.text import (
     caveats_of,
     describe_advice,
@@ -115,6 +119,36 @@ def test_shadows_of_fewer_than_forty_users_are_no_risk(plain_evaluation):
         cell = Cell("key", Setting("padded", 5), evaluation=plain_evaluation(), shadows=shadows)
         row = to_row(cell)
         assert (row.shadow_tpr, row.shadow_auc) == (expected, expected)
+
+
+@pytest.mark.parametrize("name", ["membership", "shadows"])
+def test_differential_privacy_bounds_the_recognition_of_members(name):
+    axis = AXES[name]
+    figures = {axis.value: 0.092, axis.low: 0.039, axis.high: 0.136, axis.by: "x"}
+    figures |= {axis.baseline: 0.05, "rmse": 0.9, "gain_retained": 0.5, "is_gain_reliable": True}
+    row = Row("synthetic-1", None, "differential privacy", None, membership_bound=0.08, **figures)
+    assert axis.bound_of(row) == 0.08
+    assert choose_setting([row], 0.1, risk=name).row == row
+    assert choose_setting([row], 0.07, risk=name).row is None
+    unbounded = row._replace(membership_bound=None)
+    assert choose_setting([unbounded], 0.1, risk=name).row is None
+    proofs = [caveats_of(choose_setting([each], risk=name)) for each in (row, unbounded)]
+    assert ["above 8% at an FPR of 5%" in " ".join(proof) for proof in proofs] == [True, False]
+
+
+def test_the_bound_of_a_setting_is_that_of_its_card(tmp_path):
+    ratings = make_ratings(n_users=400, n_items=12, n_ratings=2000, seed=2)
+    options = {"targets": 20, "risk": "membership"}
+    result = compare(ratings, tmp_path / "out", methods=["synthetic-1"], **options)
+    stored = json.loads((tmp_path / "out" / "cells" / "synthetic-1.json").read_text("utf-8"))
+    release = make_variant("synthetic-1", None, 0).anonymize(split_ratings(ratings, 0.2, 0).train)
+    expected = bounds_of(release.published.claim)["most_recognized"]
+    assert 0.07 < expected < 0.09
+    bounds = [to_row(Cell.from_json(stored)).membership_bound, result.rows[0].membership_bound]
+    assert bounds == [expected, expected]
+    page = result.to_html()
+    assert "≤ 8%" in page
+    assert "no proof bounds it" not in page
 
 
 @pytest.mark.parametrize("axis", AXES.values(), ids=list(AXES))

@@ -19,7 +19,7 @@ from recveil.auditing.shadow_releases import attack_by_shadows
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.methods.registry import make_variant
 from recveil.publish import write_release
-from recveil.release.claim import claim_kind
+from recveil.release.claim import bounds_of, claim_kind
 from recveil.release.registry import variant_of
 from recveil.release.sides import Sides
 from recveil.runtime.atomic_writes import (
@@ -163,6 +163,8 @@ class Cell:
     shadows: Mapping[str, Any] | None = None
     # What the release adds to the inference of each declared attribute
     attributes: Mapping[str, Any] | None = None
+    # The highest TPR at 5% FPR by the privacy loss of the release
+    membership_bound: float | None = None
 
     @property
     def counted_k(self) -> int | None:
@@ -257,6 +259,7 @@ class Cell:
             seconds=plain["seconds"],
             shadows=plain.get("shadows"),
             attributes=plain.get("attributes"),
+            membership_bound=plain.get("membership_bound"),
         )
 
     def to_json(self) -> Mapping[str, object]:
@@ -272,6 +275,7 @@ class Cell:
             "evaluation": self.evaluation,
             "shadows": self.shadows,
             "attributes": self.attributes,
+            "membership_bound": self.membership_bound,
             "lone_share": self.lone_share,
         }
 
@@ -295,7 +299,7 @@ def dig(plain: Any, *path: str) -> Any:
 
 AnyEvaluator: TypeAlias = Evaluator | NominalEvaluator
 
-_FORMAT = "recveil-cell-15"
+_FORMAT = "recveil-cell-16"
 CELLS, WORK = "cells", ".work-"
 _WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
 # Files of a comparison's folder.
@@ -513,6 +517,7 @@ def _run_steps(
         verified=verified,
         evaluation=evaluation,
         attributes=attributes,
+        membership_bound=bounds_of(release.published.claim).get("most_recognized"),
         lone_share=None if lone is None else float(lone.rating_share),
         seconds=watch.seconds,
     )

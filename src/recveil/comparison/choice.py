@@ -130,6 +130,7 @@ SHADOWS = Axis(
     "members recognized with shadow releases",
     "recognized by shadows",
     "a random guess",
+    bound="membership_bound",
     is_search=False,
 )
 ATTRIBUTE = Axis(
@@ -164,6 +165,7 @@ AXES: dict[str, Axis] = {
             "members recognized",
             "members recognized",
             "a random guess",
+            bound="membership_bound",
             is_search=False,
         ),
         SHADOWS,

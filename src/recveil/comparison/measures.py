@@ -553,6 +553,15 @@ _PRIVACY = (
         _membership,
         "The same by a random guess",
     ),
+    Measure(
+        "membership_bound",
+        "The highest TPR at 5% FPR of any test whether a given user was in the data, if the "
+        "release is differentially private",
+        float,
+        lambda cell: cell.membership_bound,
+        "%",
+        "down",
+    ),
     *_risk(
         "shadow_tpr",
         "Membership inference with shadow releases of halves of the users: the TPR at 5% FPR",

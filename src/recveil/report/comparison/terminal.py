@@ -152,7 +152,7 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     for row in rows:
         if row.problem:
             console.print(f"[red]no result[/]  “{row.title}”: {escape(row.problem)}")
-    if legend := " ".join(_legend(rows, best, shown)):
+    if legend := " ".join(_legend(rows, axis, best, shown)):
         console.print(legend)
     _explain_table(console, comparison, heads)
 
@@ -211,11 +211,11 @@ def _narrow(cell: str) -> str:
     return lines if " k = " in cell else lines.replace(" [", "\n[", 1)
 
 
-def _legend(rows: list[Row], best: set[str], shown: list[str]) -> Iterator[str]:
+def _legend(rows: list[Row], axis: Axis, best: set[str], shown: list[str]) -> Iterator[str]:
     """Yield what the marks of the table mean, of those in the columns that it has."""
     if best:
         yield f"★: {MEANINGS['★']}."
-    if any(row.bound is not None for row in rows):
+    if any(each.bound_of(row) is not None for each in {REIDENTIFICATION, axis} for row in rows):
         yield "≤: the proven bound."
     if " ".join(_KEPT.split()) in shown and any(
         keeps_little(row) for row in rows if not row.problem
@@ -265,13 +265,12 @@ def _cells(
     risks, of_rate = [], limit
     if axis is not REIDENTIFICATION:
         risks, of_rate = [_risk(row, axis, "measured", limit)], None
-    bound = "" if row.bound is None else f"\n≤ {percent(row.bound, of_rate)}"
     marks = "[bold]★[/]" * is_best + "[red]![/]" * publishes_most(row)
     return (
         f"{row.title} {marks}" if marks else row.title,
         row.promise,
         *risks,
-        _risk(row, REIDENTIFICATION, "attacked", of_rate) + bound,
+        _risk(row, REIDENTIFICATION, "attacked", of_rate),
         _membership(row, is_revealing=is_revealing),
         *(_utility(row, name) for name in heads),
         _coverage(row),
@@ -297,10 +296,11 @@ def _coverage(row: Row) -> str:
 
 
 def _risk(row: Row, axis: Axis, verb: str, limit: float | None) -> str:
-    rate = axis.of(row)
+    rate, bound = axis.of(row), axis.bound_of(row)
+    proven = "" if bound is None else f"\n≤ {percent(bound, limit)}"
     if rate is None:
-        return f"[dim]not {verb}[/]"
-    return f"{format_risk(rate, axis)}\n[dim]({format_ends(row, axis, limit)})[/]"
+        return f"[dim]not {verb}[/]{proven}"
+    return f"{format_risk(rate, axis)}\n[dim]({format_ends(row, axis, limit)})[/]{proven}"
 
 
 def _utility(row: Row, name: str) -> str:

@@ -790,7 +790,7 @@ def _describe_safest(choice: Choice) -> list[str]:
         return [f"The safest is “{row.title}”: {describe_risk(row, axis, choice.max_risk)}."]
     advice = (
         "Choose by what is proven: k-anonymity with a k of at least 1 / risk."
-        if axis.bound
+        if axis is REIDENTIFICATION
         else "Use more targets."
     )
     return [
@@ -869,7 +869,14 @@ def describe_coverage(row: Row) -> list[str]:
 
 
 def _describe_proof(row: Row, max_risk: float | None, axis: Axis) -> str:
-    if axis.bound is None:
+    if axis is not REIDENTIFICATION:
+        bound = axis.bound_of(row)
+        if bound is not None:
+            return (
+                f"What is proven, if the noise was drawn as the ledger states: no test whether a "
+                f"given user was in the data has a TPR above {percent(bound, max_risk)} at an FPR "
+                f"of 5%."
+            )
         return (
             "This is measured and not guaranteed: no guarantee of a release bounds this risk, and "
             "better attacks may reach more."
