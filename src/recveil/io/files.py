@@ -147,7 +147,7 @@ def _packing(path: Path) -> str:
 
 # The remedy for a field that seems to span lines, at the end of an error.
 DOUBLE_QUOTE = "remove a stray quote, or double it within a quoted field"
-STRAY_QUOTE = f"{DOUBLE_QUOTE}; write a text in one line, or leave its column out"
+STRAY_QUOTE = f"{DOUBLE_QUOTE}; write a text in one line, or remove its column from the file"
 
 
 def name_in_shell(path: Path) -> str:

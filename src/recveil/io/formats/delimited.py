@@ -500,11 +500,12 @@ def _unreadable_record(place: Place, error: csv.Error, n_lines: int) -> RecveilE
     size = f"more than {csv.field_size_limit():,} characters"
     if n_lines == 1:
         return RecveilError(
-            f"{place}: a field has {size}; shorten it, or leave its column out", code="input.line"
+            f"{place}: a field has {size}; shorten it, or remove its column from the file",
+            code="input.line",
         )
     return RecveilError(
         f"{place}: a quoted field has line ends and {size}; {DOUBLE_QUOTE}; shorten a long text, "
-        f"or leave its column out",
+        f"or remove its column from the file",
         code="input.quotes",
     )
 
