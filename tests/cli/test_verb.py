@@ -182,7 +182,7 @@ def test_an_old_name_of_a_value_is_the_new_one_and_is_reported(tmp_path, capsys)
 
 
 def test_a_note_on_a_table_is_a_line(tmp_path, capsys):
-    (tmp_path / "t.csv").write_text("user,item,rating\na,x,5\na,x,4\nb,x,3\n")
+    (tmp_path / "t.csv").write_text("user,item,rating,shop\na,x,5,1\na,x,4,1\nb,x,3,1\n")
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         folder = str(tmp_path / "out")
@@ -199,5 +199,6 @@ def test_a_note_on_a_table_is_a_line(tmp_path, capsys):
         with pytest.raises(SystemExit):
             main(["verify", folder, *table, "--duplicates", "last"])
     lines = capsys.readouterr().err.splitlines()
-    assert [line for line in lines if line.startswith("warning: 1 row was dropped")]
-    assert not [line for line in lines if "UserWarning" in line]
+    assert [line for line in lines if line.startswith("note: 1 row was dropped")]
+    assert "note: Not read: 'shop'." in lines
+    assert not [line for line in lines if "Warning" in line]

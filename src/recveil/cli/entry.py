@@ -333,9 +333,10 @@ def _run_verb(arguments: list[str] | None) -> None:
             raise
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning, such as a note on a table, without the line of code that raised it."""
-    echo(f"{WARNING}{printable(str(message))}", err=True)
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Print a warning, or a note on a table, without the line of code that raised it."""
+    kind = "note: " if issubclass(category, ReadingWarning) else WARNING
+    echo(f"{kind}{printable(str(message))}", err=True)
 
 
 def _choices(error: UnknownOrderError, arguments: list[str]) -> str:
