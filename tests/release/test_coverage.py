@@ -252,6 +252,16 @@ def test_a_model_publishes_no_users_who_are_short():
     assert "users" not in describe_coverage(coverage.of_model())
 
 
+def test_an_estimate_does_not_promise_that_all_items_are_kept(tmp_path):
+    """Synthetic users rated 2,912 to 3,032 of 3,055 items of a public catalogue."""
+    options = {"epsilon": 10.0, "item_catalog": "as-rated", "allow_sparse_coverage": True}
+    dry = dry_run(make_ratings(200, 90, 1000, seed=3), tmp_path / "out", **options)
+    coverage = dry.foreseen.coverage
+    assert coverage.n_items_kept == coverage.n_items
+    texts = [describe_coverage(coverage, is_estimate=each) for each in (True, False)]
+    assert ["may get no" in text for text in texts] == [True, False]
+
+
 def test_every_row_is_counted_by_its_users():
     assert np.isclose(summarize(MAKERS["sparse"].anonymize(RATINGS), RATINGS).coverage.n_users, 80)
 

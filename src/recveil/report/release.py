@@ -227,8 +227,13 @@ def describe_coverage(
     noun = "likes" if likes else "ratings"
     keeps, have = ("would keep", "would have") if is_estimate else ("keeps", "have")
     most, least = ("about ", "about ") if is_noisy else ("at most ", "at least ")
-    if coverage.n_items_kept == coverage.n_items:
-        kept = f"The release {keeps} all {describe_count(coverage.n_items, 'item')}"
+    if coverage.n_items_kept == coverage.n_items and is_estimate:
+        kept = (
+            f"All {describe_count(coverage.n_items, 'item')} can be in the release, but rarely "
+            f"rated ones may get no {noun.removesuffix('s')}"
+        )
+    elif coverage.n_items_kept == coverage.n_items:
+        kept = f"The release keeps all {describe_count(coverage.n_items, 'item')}"
     else:
         kept = (
             f"The release {keeps} {most * is_estimate}{coverage.n_items_kept:,} of "
