@@ -159,7 +159,10 @@ def test_disclosures_are_next_to_each_risk_where_any_setting_has_them():
     assert [line.membership for line in lines] == ["0.84", "–"]
     assert [line.membership_ends for line in lines] == ["0.80–0.87", ""]
     assert [line.published for line in lines] == ["–", "60.9%"]
-    assert [line.discloses_most for line in lines] == [False, True]
+    assert [line.publishes_most for line in lines] == [False, True]
+    lower = PADDED._replace(membership_auc=0.6, membership_auc_low=0.55, membership_auc_high=0.65)
+    lines = tabulate([SPARSE._replace(**known), lower], Question())
+    assert [line.reveals_members for line in lines] == [True, False]
     (line,) = tabulate([SPARSE], Question())
     assert (line.membership, line.published) == ("", "")
 

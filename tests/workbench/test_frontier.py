@@ -107,4 +107,19 @@ def test_only_chosen_raw_and_pareto_optimal_settings_get_their_names_without_ove
     for one, other in combinations(drawn.texts, 2):
         apart = (width_of(one.text, 15) + width_of(other.text, 15)) / 2
         assert abs(one.x - other.x) > apart - 0.2 or abs(one.y - other.y) > 14.8
+    assert drawn.popular_key == ""
     assert draw(rows, RATINGS, REIDENTIFICATION).popular is None
+
+
+def test_the_line_of_popular_items_has_a_name_however_many_settings_are_at_it():
+    known = {"ndcg": 0.2, "popularity_ndcg": 0.2}
+    raw = setting("raw", None, 1.0, 1.0, promise="nothing", **known)
+    few = [raw, *(setting(k=k, risk=risk, share=1.0) for k, risk in ((5, 0.017), (20, 0.019)))]
+    few.append(setting("simple", 5, 0.181, 1.0))
+    drawn = draw(few, LISTS, REIDENTIFICATION)
+    assert "popular items alone" in {text.text for text in drawn.texts}
+    many = [raw, *(setting(k=k, risk=1.2**-k, share=1.0) for k in range(2, 40))]
+    drawn = draw(many, LISTS, REIDENTIFICATION)
+    named = {text.text for text in drawn.texts}
+    assert ("popular items alone" in named) != (drawn.popular_key == "popular items alone")
+    assert drawn.popular_key

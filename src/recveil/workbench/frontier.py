@@ -18,7 +18,6 @@ from recveil.comparison.choice import (
     Axis,
     axis_named,
     has_coverage,
-    high_disclosure_of,
     is_candidate,
     is_safe,
 )
@@ -33,6 +32,7 @@ from recveil.report.comparison.marks import (
     format_share,
     format_share_ends,
     reaches_popularity_alone,
+    reveals_members,
 )
 from recveil.report.comparison.retained import format_lists, format_ratings
 from recveil.report.comparison.text import (
@@ -47,6 +47,7 @@ from recveil.report.comparison.text import (
     format_risk,
     headline_of,
     keeps_little,
+    publishes_most,
     risk_warnings,
     shorten_headline,
     strongest_inference,
@@ -375,8 +376,9 @@ class SettingLine(NamedTuple):
     membership: str
     membership_ends: str
     published: str
-    # Whether one of them is high
-    discloses_most: bool
+    # Whether the AUC is far above another setting's, and whether most ratings are exact
+    reveals_members: bool
+    publishes_most: bool
     # Utility retained
     lists: str
     lists_ends: str
@@ -397,8 +399,8 @@ class SettingLine(NamedTuple):
 
 def tabulate(rows: Iterable[Row], question: Question) -> list[SettingLine]:
     """Describe the risk and the utility of each setting."""
-    labels = {kind.promise: kind.label for kind in all_claims()}
-    lines = [_describe_setting(row, question, labels) for row in rows]
+    labels, rows = {kind.promise: kind.label for kind in all_claims()}, list(rows)
+    lines = [_describe_setting(row, rows, question, labels) for row in rows]
     membership, published = (
         _UNKNOWN * any(getattr(line, name) for line in lines)
         for name in ("membership", "published")
@@ -411,7 +413,9 @@ def tabulate(rows: Iterable[Row], question: Question) -> list[SettingLine]:
     ]
 
 
-def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> SettingLine:
+def _describe_setting(
+    row: Row, rows: list[Row], question: Question, labels: dict[str, str]
+) -> SettingLine:
     axis, retained = question.axis, shares_of(row)
     bound = axis.bound_of(row)
     is_measured, inference = axis.of(row) is not None, strongest_inference(row)
@@ -432,7 +436,8 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
         if inference is None
         else format_bounds(inference.low, inference.high, 2),
         published="" if row.published_share is None else percent(row.published_share, HIGH),
-        discloses_most=bool(high_disclosure_of(row)),
+        reveals_members=reveals_members(row, rows),
+        publishes_most=publishes_most(row),
         lists=_UNKNOWN
         if row.problem
         else f"{format_share(retained.lists)}{f' {POPULAR_MARK}' * reaches_popularity_alone(row)}",
@@ -527,6 +532,8 @@ class Drawing(NamedTuple):
     popular: float | None
     # Names of the chosen, the raw and the Pareto-optimal settings, where there is room
     texts: list[Text]
+    # The name of the line of popular items, where the plot has no room for it; else empty
+    popular_key: str
     # Titles of the settings that are not drawn, by the reason
     not_drawn: dict[str, list[str]]
 
@@ -568,6 +575,8 @@ def draw(
     popular = None if level is None else _y(level, lowest)
     titles = dict.fromkeys((*chosen, "raw", *best))
     named = [by_title[title] for title in titles if title in by_title]
+    texts = _place_texts(named, dots, popular)
+    is_named = popular is None or any(text.text == POPULAR for text in texts)
     return Drawing(
         *(WIDTH, HEIGHT, _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM),
         across=[Tick(_x(risk), percent(risk)) for risk in _RISKS],
@@ -579,7 +588,8 @@ def draw(
         frontier=_polyline(best_dots) if len(best_dots) > 1 else "",
         limit=None if max_risk is None else _x(max_risk),
         popular=popular,
-        texts=_place_texts(named, dots, popular),
+        texts=texts,
+        popular_key="" if is_named else POPULAR,
         not_drawn=_group_undrawn(rows, utility, axis),
     )
 
@@ -606,7 +616,7 @@ def _place_texts(named: list[Dot], dots: list[Dot], popular: float | None) -> li
     captions = []
     if popular is not None:
         captions.append(
-            Caption(POPULAR, [(x, popular + dy) for x in (150, 540, 345) for dy in (-9, 11)])
+            Caption(POPULAR, [(x, popular + dy) for x in range(160, 525, 14) for dy in (-9, 11)])
         )
     captions += [
         Caption(dot.row.title, places_around(dot.x, dot.y, dot.row.title, _FONT, gap=12))

@@ -15,11 +15,8 @@ from recveil.io.side_tables import check_attributes
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import utilities_of
-from recveil.report.comparison.marks import legend_of_lists
-from recveil.report.comparison.text import (
-    FEW_RATINGS,
-    PUBLIC_ITEMS,
-)
+from recveil.report.comparison.marks import describe_revealing, legend_of_lists
+from recveil.report.comparison.text import FEW_RATINGS, PUBLIC_ITEMS, publishes_most
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
 from recveil.workbench.project import Input, Job, Project, Result, Settings
@@ -131,9 +128,15 @@ def _answer_values(
         "utilities": _UTILITIES,
         "shadows": SHADOWS.name,
         "has_rows": bool(rows),
-        "few_ratings": " ".join(filter(None, [FEW_RATINGS, legend_of_lists(rows)])),
+        "few_ratings": _describe_marks(rows),
         "public_items": PUBLIC_ITEMS,
     }
+
+
+def _describe_marks(rows: Sequence[Row]) -> str:
+    exact = "! after ratings published exactly: most of them." * any(map(publishes_most, rows))
+    legends = [FEW_RATINGS, legend_of_lists(rows), describe_revealing(rows), exact]
+    return " ".join(filter(None, legends))
 
 
 def _has_attributes(rows: Sequence[Row]) -> bool:
