@@ -71,6 +71,17 @@ class TestANamedRelease:
         private = json.loads((release.parent / "out.private" / "private.json").read_text())
         assert str(private["seed"]) not in page
 
+    def test_of_an_open_table_names_the_checkbox_that_attacks_it(
+        self, browser, release, small_table
+    ):
+        browser.send("/check/name", place=str(release))
+        browser.wait("check")
+        assert 'data-check="with-table"' not in browser.get("/check").text
+        browser.drop("shared.csv", small_table)
+        page = browser.get("/check").text
+        assert 'data-check="with-table"' in page
+        assert page.count("Also attack the release") == 2
+
 
 class TestATable:
     def test_is_asked_for_k(self, browser, small_table):
