@@ -62,8 +62,10 @@ MEANINGS = {
     "inferred, the share that is in the row exactly",
     "ratings published exactly": "the share of all ratings that the release shows exactly; with a "
     "single rater in the class, the value is the rating",
-    "values that are exact ratings": "the share of the values that are the rating of every rater "
-    "in the class",
+    "values on the scale that are exact": "of the values that are levels of the scale, such as "
+    "whole numbers, and not between them, the share that is the rating of every rater in the class",
+    "values that are exact ratings": "the share of all values, of a continuous scale, that are the "
+    "rating of every rater in the class",
     "mode": "the baseline: how often an item's most frequent rating is right",
     "ratings inferred by others": "the share of a target's ratings that follow with certainty "
     "from the row and the ratings of all other users of the class",

@@ -28,6 +28,7 @@ NO_EVIDENCE = "which is no evidence that the release reveals nothing"
 NO_SAFETY = "no evidence of safety"
 NO_ATTACK = "no attack applied"
 _ALL_COUNTED = "All were counted."
+_EXACT_ON_SCALE = "values on the scale that are exact"
 SHADOWS_OF_ALL = "“recveil compare FILE --shadows 32”"
 _BOUND = "This AUC is a lower bound: shadow releases ({}) usually infer more."
 MEMBERSHIP = _BOUND.format("“recveil audit FILE --release OUT --shadows 32”")
@@ -150,13 +151,15 @@ def describe_exact_ratings(
             f"item's most frequent rating is right for {estimate(commonest)}."
         )
         baseline = f"mode {estimate(commonest)}"
-        rows.append(FigureRow("values that are exact ratings", estimate(right), baseline))
+        rows.append(FigureRow(_EXACT_ON_SCALE, estimate(right), baseline))
         return [Statement(sentence, tuple(rows), "")]
     share = exact.near_label_share if exact.label_share is None else exact.label_share
     if share is not None:
-        which = "values" if exact.label_share is None else "values on the scale"
+        which, name = "values on the scale", _EXACT_ON_SCALE
+        if exact.label_share is None:
+            which, name = "values", "values that are exact ratings"
         sentence += f" Of the {which}, {percent(share)} are the exact rating {whose}."
-        rows.append(FigureRow("values that are exact ratings", f"{percent(share)} (all counted)"))
+        rows.append(FigureRow(name, f"{percent(share)} (all counted)"))
     return [Statement(sentence, tuple(rows), "")]
 
 

@@ -62,7 +62,12 @@ _OF_BOTH = ("both classes", "user by one", "user by both")
 _FIGURES = (
     *("class by all", "cluster by all"),
     *("unknown ratings in the row", "ratings published exactly"),
-    *("values that are exact ratings", "mode", "ratings inferred by others"),
+    *(
+        "values on the scale that are exact",
+        "values that are exact ratings",
+        "mode",
+        "ratings inferred by others",
+    ),
     *("correct by the values", "different ratings of a value", "values of one rating"),
     *("possible", "inferred rated cells", "inferred lone ratings", "popularity", "membership"),
     *("TPR at 5% FPR", "attributes", "points by membership", "nonmembers"),
