@@ -93,6 +93,15 @@ def test_no_answer_names_the_safest():
     ]
 
 
+def test_more_targets_are_advised_where_only_the_interval_exceeds_the_limit():
+    row = TABLE[2]._replace(risk_targets=450)
+    (caveat,) = caveats_of(choose_setting([row], 0.018))
+    assert "450 targets; 900 of adversaries who know fewer ratings" in caveat
+    assert caveat.endswith("(--targets), if any are left, may decide it.")
+    for limits in ((0.015,), (0.018, 99), (None, 99)):
+        assert "--targets" not in caveats_of(choose_setting([row], *limits))[0]
+
+
 def test_a_measured_risk_is_not_called_proven():
     result = " ".join(caveats_of(choose_setting(TABLE, 0.15)))
     assert "9.6% of users re-identified by “paper” (7.2–12, 900 targets)" in result
@@ -1007,7 +1016,7 @@ def test_the_warning_counts_all_settings_that_keep_little():
 def test_an_adversary_with_fewer_targets_says_so():
     figures = {"risk": 0.9, "risk_low": 0.8, "risk_high": 1.0, "risk_by": "all", "targets": 100}
     row = Row("raw", None, "nothing", None, risk_baseline=0.01, risk_targets=50, **figures)
-    assert ", 50 targets of the 100" in sentences.describe_risk(row, AXES["reidentification"])
+    assert ", 50 targets; 100 of adversaries" in sentences.describe_risk(row, AXES["reidentification"])
     whole = row._replace(risk_targets=100)
     assert "of the 100" not in sentences.describe_risk(whole, AXES["reidentification"])
 

@@ -19,6 +19,7 @@ from recveil.comparison.choice import (
     has_coverage,
     high_disclosure_of,
     inference_of,
+    is_safe,
 )
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import (
@@ -268,7 +269,7 @@ def describe_risk(row: Row, axis: Axis, limit: float | None = None) -> str:
     n_targets = getattr(row, f"{axis.value}_targets", None) or row.targets
     targets = f", {n_targets:,} targets" if axis.is_search and n_targets else ""
     if targets and row.targets and n_targets < row.targets:
-        targets += f" of the {row.targets:,}, the most for this adversary"
+        targets += f"; {row.targets:,} of adversaries who know fewer ratings"
     return (
         f"{describe_rate(row, axis)} by “{getattr(row, axis.by)}” "
         f"({format_ends(row, axis, limit)}{targets}){describe_baseline(row, axis)}"
@@ -787,7 +788,13 @@ def _describe_safest(choice: Choice) -> list[str]:
     if row is None:
         return ["No setting with a guarantee could be evaluated."]
     if has_coverage(row, axis):
-        return [f"The safest is “{row.title}”: {describe_risk(row, axis, choice.max_risk)}."]
+        limits = (choice.max_risk, choice.min_k, axis)
+        is_unsure = axis.is_search and is_safe(row._replace(**{axis.high: axis.of(row)}), *limits)
+        more = " Only its interval exceeds the limit: attacks on more users (--targets), if any "
+        return [
+            f"The safest is “{row.title}”: {describe_risk(row, axis, choice.max_risk)}."
+            f"{f'{more}are left, may decide it.' if is_unsure else ''}"
+        ]
     advice = (
         "Choose by what is proven: k-anonymity with a k of at least 1 / risk."
         if axis is REIDENTIFICATION
