@@ -3,7 +3,11 @@
 import json
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow.parquet import write_table
 
 from error_assertions import raises
 from recveil.cli import main
@@ -124,13 +128,34 @@ class TestCatalogue:
         assert parse_item_catalog(["9", "11", "a"]).tolist() == ["11", "9", "a"]
         assert parse_item_catalog(np.array([3, 2])).tolist() == [2, 3]
 
+    @pytest.mark.parametrize("names", [["item_id"], ["user_id", "item_id", "seen"]], ids=len)
+    def test_a_table_gives_the_items_of_its_column(self, tmp_path, names):
+        columns = {"user_id": ["a", "b", "c"], "item_id": [9, 7, 9], "seen": [1, 2, 3]}
+        table = pa.table({name: columns[name] for name in names})
+        table.to_pandas().to_csv(tmp_path / "items.csv", index=False)
+        write_table(table, tmp_path / "items.parquet")
+        (tmp_path / "items.jsonl").write_text('{"item_id": 9}\n{"item_id": 7}\n')
+        files = [tmp_path / f"items.{kind}" for kind in ("csv", "parquet", "jsonl")]
+        frames = [table.to_pandas(), pl.from_arrow(table), pl.from_arrow(table).lazy(), table]
+        for given in (*files, *frames, pd.Series([9, 7]), pa.array([9, 7])):
+            assert parse_item_catalog(given).tolist() == [7, 9]
+
+    def test_a_column_of_items_is_found_by_its_name(self):
+        assert parse_item_catalog(pd.DataFrame({"anything": ["b", "a"]})).tolist() == ["a", "b"]
+        with raises("column.ambiguous", "'item_id', 'movie_id'"):
+            parse_item_catalog(pd.DataFrame({"item_id": [7], "movie_id": [8]}))
+        with raises("column.missing", "'a', 'b'"):
+            parse_item_catalog(pa.table({"a": [7], "b": [8]}))
+
     @pytest.mark.parametrize(
         ("text", "code", "name"),
         [
             ("", "input.empty", "items.txt"),
             ("7\n\n9\n", "input.line", "items.txt"),
             ("7\n9\n7\n", "id.duplicate", "'7'"),
-            ("item_id\n7\n", "input.header", "'item_id'"),
+            ("code\n7\n", "input.header", "'code'"),
+            ("item_id,movie_id\n7,8\n", "column.ambiguous", "'item_id', 'movie_id'"),
+            ("item_id,title\n,Up\n", "input.line", "items.txt"),
         ],
     )
     def test_what_is_no_list_is_refused(self, tmp_path, text, code, name):

@@ -667,6 +667,32 @@ def read_sensitive(source: str | PathLike[str], items: NDArray[Any]) -> Sensitiv
     return SensitiveItems(masks, position.count(-1))
 
 
+def item_column(names: Sequence[str], where: str) -> str:
+    """Return the column of a table that holds the ids of items: the only one, or by its name."""
+    usual = [name for name in names if plain_name(name) in USUAL_NAMES["item"]]
+    found = names if len(names) == 1 else usual
+    if len(found) != 1:
+        raise RecveilError(
+            f"item_catalog (--item-catalog): {where}: "
+            f"{'several columns' if found else 'no column'} of {listed(found or names)} may hold "
+            f"the ids of items; leave one, or call it item_id",
+            code="column.ambiguous" if found else "column.missing",
+        )
+    return found[0]
+
+
+def read_item_ids(path: Path) -> list[str] | None:
+    """Return the ids in a table of items, each once; None for lines without a header."""
+    head = head_of(path)
+    text = "" if columnar_format(head) else head.decode("utf-8-sig", errors="replace")
+    first = next(iter(text.splitlines()), "")
+    names = split_line(first, dialect_of(first).delimiter)
+    if text and not is_json(text) and all(plain_name(n) not in USUAL_NAMES["item"] for n in names):
+        return None
+    table = _read_chosen(path, lambda names: {"item": item_column(names, path.name)}, "")
+    return [*dict.fromkeys(text_of_value(value) or "" for value in python_values(table["item"]))]
+
+
 # Lists of titles without a header: u.item and movies.dat of MovieLens, and Netflix's titles.
 _TITLE_LINES = tuple(
     re.compile(line)

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io import Reading, spooled
+from recveil.io.columns.frames import frame_of, is_frame
 from recveil.io.files import watched_text
 from recveil.io.ingestion import REASONS
 from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.io.pipes import STANDARD, require_path
+from recveil.io.side_tables import item_column, read_item_ids, text_of_value
 from recveil.ratings import Ratings
 from recveil.release.dates import ORDER, PERIODS, Cohort, periods_within
 from recveil.release.method import MOST_ITEMS, MOST_RELEASES
@@ -359,8 +361,8 @@ def parse_item_catalog(value: Any) -> NDArray[Any] | str:
     if not names or "" in names:
         raise RecveilError(
             f"item_catalog (--item-catalog): {where} "
-            f"{'has an empty line' if names else 'is empty'}; expected one item id per line, "
-            f"without a header",
+            f"{'has an empty line' if names else 'is empty'}; expected one item id per line, or a "
+            f"column item_id",
             code="input.line" if names else "input.empty",
         )
     if len(set(names)) < len(names):
@@ -374,7 +376,7 @@ def parse_item_catalog(value: Any) -> NDArray[Any] | str:
     if ids.dtype == object and others.dtype != object and others.size:
         raise RecveilError(
             f"item_catalog (--item-catalog): {where} begins with {quoted(names[0])}, but all other "
-            f"ids are whole numbers; remove the header, or move that id to another line",
+            f"ids are whole numbers; call a header item_id, or move that id to another line",
             code="input.header",
         )
     return ids
@@ -391,10 +393,15 @@ def parse_item_features(value: ItemFeatures | str | PathLike[str]) -> ItemFeatur
 def _names(value: Any) -> tuple[list[str], str]:
     """Return the ids as text, and the name of their source."""
     if not isinstance(value, str | PathLike):
+        if is_frame(value) and any(hasattr(type(value), name) for name in ("columns", "schema")):
+            return _names_in(value), "the data frame"
         return [str(name) for name in value], "the list"
     try:
-        with spooled(value) as path, watched_text(path, keeps_text=True, a_row=_A_ROW) as raw:
-            text = raw.read().decode("utf-8-sig")
+        with spooled(value) as path:
+            if (ids := read_item_ids(path)) is not None:
+                return ids, path.name
+            with watched_text(path, keeps_text=True, a_row=_A_ROW) as raw:
+                text = raw.read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise RecveilError(
             f"item_catalog (--item-catalog): {quoted(str(value))} cannot be read as text; expected "
@@ -402,3 +409,14 @@ def _names(value: Any) -> tuple[list[str], str]:
             code="input.unreadable" if isinstance(error, OSError) else "input.encoding",
         ) from error
     return [line.strip() for line in text.splitlines()], Path(value).name
+
+
+def _names_in(frame: Any) -> list[str]:
+    """Return the ids in the column of items of a data frame, each once."""
+    if hasattr(frame, "iloc"):  # pandas, whose other columns may not fit Arrow
+        names = [str(name) for name in frame.columns]
+        values = frame.iloc[:, names.index(item_column(names, "the data frame"))].tolist()
+    else:
+        table = frame_of(frame).table
+        values = table[item_column(table.column_names, "the data frame")].to_pylist()
+    return [*dict.fromkeys(text_of_value(value) or "" for value in values)]
