@@ -1016,9 +1016,11 @@ def test_the_warning_counts_all_settings_that_keep_little():
 def test_an_adversary_with_fewer_targets_says_so():
     figures = {"risk": 0.9, "risk_low": 0.8, "risk_high": 1.0, "risk_by": "all", "targets": 100}
     row = Row("raw", None, "nothing", None, risk_baseline=0.01, risk_targets=50, **figures)
-    assert ", 50 targets; 100 of adversaries" in sentences.describe_risk(row, AXES["reidentification"])
+    assert ", 50 targets; 100 of adversaries" in sentences.describe_risk(
+        row, AXES["reidentification"]
+    )
     whole = row._replace(risk_targets=100)
-    assert "of the 100" not in sentences.describe_risk(whole, AXES["reidentification"])
+    assert "of adversaries" not in sentences.describe_risk(whole, AXES["reidentification"])
 
 
 def test_kept_items_name_the_public_list_that_they_assume():

@@ -126,6 +126,11 @@ def test_every_column_of_rates_has_a_legend(audited, monkeypatch, capsys):
         assert f"\n{term.capitalize()}: {MEANINGS[term]}" in out
     show_rates(Console(highlight=False, width=200), audited.published)
     legend = " ".join(capsys.readouterr().out.split())
+    assert "(a constant guess: 2%)" in legend
+    (who, first), *others = audited.published.attacks
+    mixed = [(who, first._replace(class_baseline=0.01)), *others]
+    show_rates(Console(highlight=False, width=200), replace(audited.published, attacks=mixed))
+    assert "(a constant guess: 1% to 2%)" in " ".join(capsys.readouterr().out.split())
     assert "class re-identified: " in legend
     assert "user re-identified: " in legend
 

@@ -156,9 +156,10 @@ def show_rates(console: Console, release: AttackedRelease, page: str = "") -> No
     shown = show_left_out(console, table, _adversary_rows(rates, heads, " "), page)
     legend = []
     if (class_name := names["class_reidentified"]) in shown:
-        most = percent(max(each.class_baseline for each in rates))
+        guesses = sorted(each.class_baseline for each in rates)
+        ends = dict.fromkeys(map(percent, (guesses[0], guesses[-1])))  # of some, fewer users count
         meaning = _SHORT_MEANINGS.get(class_name, MEANINGS[class_name])
-        legend.append(f"{class_name}: {meaning} (a constant guess: {most})")
+        legend.append(f"{class_name}: {meaning} (a constant guess: {' to '.join(ends)})")
     for name in (names["reidentified"], names["bound"]):
         if name in shown:
             legend.append(f"{name}: {_SHORT_MEANINGS.get(name, MEANINGS[name])}")
