@@ -95,8 +95,8 @@ class PublishedRows(ABC):
 
     @property
     def k(self) -> int:
-        """The smallest number of users who share a published row, as claimed."""
-        return self.claim.k
+        """The smallest number of users who share a published row, as claimed; 0 if none do."""
+        return self.claim.k if self.manifest.contains_users else 0
 
     @property
     def n_users(self) -> int:

@@ -188,7 +188,7 @@ class Verification(Reportable):
 
     @property
     def k(self) -> int:
-        """The smallest number of users who share a row, `k_achieved`."""
+        """The smallest number of users who share a row, `k_achieved`; 0 for synthetic users."""
         return self.k_achieved
 
     def __bool__(self) -> bool:

@@ -559,8 +559,7 @@ def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
         return f"{_unreported_share(of_lists)}. {figures}"
     popular = raw.utilities[POPULARITY].ndcg
     gain = result.retained.lists_gain
-    is_open = result.raw_lists.has_share(gain) and gain.low <= 0  # no clear gain
-    if chosen > popular and not is_open:
+    if _beats_popularity(result):
         return f"{_retained(of_lists, share)}. {figures} {_describe_lists_gain(result)}"
     if raw.best_ranker == POPULARITY:  # those of the raw table do not beat it either
         return (
@@ -576,6 +575,13 @@ def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
         f"{number(chosen)} against {number(popular)}): {advice}. "
         f"{_retained(of_lists, share)}. {figures}"
     )
+
+
+def _beats_popularity(result: Evaluation | NominalLists) -> bool:
+    gain = result.retained.lists_gain
+    is_open = result.raw_lists.has_share(gain) and gain.low <= 0  # no clear gain
+    popular = result.raw.utilities[POPULARITY].ndcg
+    return result.release.of_ranker.ndcg > popular and not is_open
 
 
 def _describe_better_ranker(release: Served) -> str:
@@ -700,12 +706,26 @@ def _(result: Evaluation) -> dict[str, object]:
     return {
         "users": result.n_users,
         "served": result.n_served,
-        "lists retained": _fact(result.retained.lists, result.raw_lists),
+        "lists retained": f"{_fact(result.retained.lists, result.raw_lists)}{_baseline_of(result)}",
+        **(_facts_of_ratings(result) if result.has_ratings else {}),
+        **kept_of(result.coverage),
+    }
+
+
+def _facts_of_ratings(result: Evaluation) -> dict[str, object]:
+    return {
         "ratings retained": _fact(result.retained.ratings, result.raw_gain),
         "RMSE": result.release.of_chosen.rmse,
         "RMSE of the raw table": result.raw.of_chosen.rmse,
-        **kept_of(result.coverage),
     }
+
+
+def _baseline_of(result: Evaluation) -> str:
+    """Name popular items where they are as good as reported lists."""
+    if _beats_popularity(result) or not result.raw_lists.has_share(result.retained.lists):
+        return ""
+    is_above = result.release.of_ranker.ndcg > result.raw.utilities[POPULARITY].ndcg
+    return f", {'not clearly' if is_above else 'no'} better than popular items alone"
 
 
 @facts.register
