@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import re
 import shutil
 
 import numpy as np
@@ -157,6 +158,9 @@ class TestHeadline:
         return Served(utilities, "kNN", "kNN")
 
     def headline(self, ndcg=0.2, retained=None, **changes):
+        return headline(self.evaluation(ndcg, retained, **changes))
+
+    def evaluation(self, ndcg=0.2, retained=None, **changes):
         fields = dict.fromkeys(field.name for field in dataclasses.fields(Evaluation))
         shares = {"ratings": self.HALF, "lists": self.HALF, "lists_gain": self.HALF}
         fields |= {
@@ -165,7 +169,21 @@ class TestHeadline:
             "retained": RetainedUtility(**shares | (retained or {})),
             "coverage": Coverage(10, 10, 1.0, 9, 0),
         }
-        return headline(Evaluation(**fields | changes))
+        return Evaluation(**fields | changes)
+
+    def test_the_representation_names_popular_items_that_are_as_good(self):
+        assert "better" not in repr(self.evaluation())
+        worse = repr(self.evaluation(release=self.served(0.05)))
+        assert "lists retained: 50% (40–60), no better than popular items alone" in worse
+        share = {"lists_gain": Measured(0.014, -0.043, 0.063, 99)}
+        unclear = repr(self.evaluation(release=self.served(0.12), retained=share))
+        assert "not clearly better than popular items alone" in unclear
+
+    def test_the_representation_of_likes_has_no_ratings(self):
+        utilities = {name: of for name, of in self.served().utilities.items() if name != AVERAGES}
+        likes = dict.fromkeys(("raw", "release"), Served(utilities, "kNN", "kNN"))
+        assert "RMSE: 0.9" in repr(self.evaluation())
+        assert not {"RMSE", "nan"} & {*re.findall(r"\w+", repr(self.evaluation(**likes)))}
 
     def test_lists_are_compared_with_popularity(self):
         assert "retains 50% of the gain above them (40–60)" in self.headline()

@@ -132,6 +132,21 @@ def test_a_line_of_an_audit_has_the_rates_of_the_table_and_of_the_release():
     assert float(released) < float(raw)
 
 
+def test_an_error_about_a_release_in_memory_names_no_temporary_folder(release):
+    rows = (NAMED.indptr, NAMED.indices, NAMED.values, None, NAMED.scale)
+    films = rv.Ratings(NAMED.users, "other " + NAMED.items, *rows)
+    for table in (films, rv.Ratings("eve " + NAMED.users, NAMED.items, *rows)):
+        with raises("release.mismatch") as caught:
+            rv.audit(table, release=release, targets=5)
+        assert str(caught.value).startswith("release")
+
+
+def test_a_release_of_synthetic_users_has_no_k(release):
+    drawn = rv.Synthesizer(30, item_catalog="as-rated").anonymize(RATINGS)
+    assert (drawn.k, rv.verify(drawn).k) == (0, 0)
+    assert (release.k, rv.verify(release).k >= 5) == (5, True)
+
+
 def test_results_without_a_page_offer_none():
     found = rv.inspect(RATINGS)
     assert not {"to_html", "chart"} & {*dir(found), *dir(rv.Release)}
