@@ -258,6 +258,9 @@ class TestEvaluator:
         with raises("option.value") as caught:
             Evaluator(split, n_targets=0)
         assert "n_targets" in str(caught.value)
+        for tables in ((split.train,), (split.train.to_pandas(),) * 2):
+            with raises("argument.type", type(tables[0]).__name__):
+                Evaluator(*tables)
 
 
 def test_judging_without_a_terminal_says_how_far_it_is(split, padded, monkeypatch, capsys):

@@ -3,6 +3,7 @@
 import gzip
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from error_assertions import raises
@@ -124,3 +125,10 @@ def test_few_bytes_that_become_many(tmp_path, cell):
     ):
         read_ratings(path, wide=True)
     assert error.value.code == "machine.memory"
+
+
+def test_a_wide_data_frame_gets_its_remedy_whole():
+    frame = pd.DataFrame(1, index=range(3), columns=[f"film{item}" for item in range(2_072)])
+    with raises("column.missing", "melt a data frame") as caught:
+        understand(frame)
+    assert "..." not in str(caught.value)

@@ -79,6 +79,8 @@ def test_rare_items_alone_get_a_remedy_that_works(tmp_path):
     with raises("table.too-few-ratings") as error:
         anonymize(table, tmp_path / "out", k=3)
     assert "predictive" in methods_named(error.value)
+    with raises("table.too-few-ratings", "even with allow_sparse_coverage"):
+        anonymize(table, tmp_path / "out", k=3, method="sparse", allow_sparse_coverage=True)
     assert anonymize(table, tmp_path / "out", k=3, method="predictive").verification.holds
 
 

@@ -154,6 +154,7 @@ REMEDIES = {
     'rv.compare(df, method="sparse", k=5)': "did you mean methods?",
     "rv.evaluate(df, rel, test_size=0.2)": "did you mean split?",
     "rv.audit(df, n_targets=5)": "did you mean targets?",
+    'rv.audit(df, preset="paper")': "did you mean adversaries?",
     "rv.SparseRows(n=5)": "it has 'k'",
     'rv.SparseRows(5).set_params(k="5")': "expected a whole number",
     'rv.RatingScale("1:5:1")': "RatingScale(1, 5, 1)",

@@ -412,7 +412,7 @@ def _assigned(
 ) -> NDArray[np.int64]:
     """Return the class of each user of the ratings; -1 for users without one."""
     missing = -1 if opened.keeps_rows else None  # users who left
-    users = positions(opened.users, ratings.users, "user", private, missing=missing)
+    users = positions(opened.users, ratings.users, "user", private.name, missing=missing)
     unknown_ids = [published_id for published_id in opened.ids if published_id not in class_of_id]
     if unknown_ids:
         raise RecveilError(

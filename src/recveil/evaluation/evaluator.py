@@ -85,6 +85,12 @@ class _SplitEvaluator:
         with_membership: bool,
         attributes: Mapping[str, Sequence[str | None]] | None,
     ) -> None:
+        if not isinstance(split, Split):
+            raise RecveilError(
+                f"split is a {type(split).__name__}; expected a Split, such as "
+                f"split_ratings(ratings); recveil.evaluate takes tables (train=, test=)",
+                code="argument.type",
+            )
         if n_targets < 1:
             raise RecveilError(
                 f"n_targets is {n_targets}; expected at least 1", code="option.value"
@@ -194,10 +200,10 @@ class Evaluator(_SplitEvaluator):
         next_cells: HeldOut | None = None,
         attributes: Mapping[str, Sequence[str | None]] | None = None,
     ) -> None:
-        check_null_rule(null_rule)
         super().__init__(
             split, n_targets, seed, with_membership=with_membership, attributes=attributes
         )
+        check_null_rule(null_rule)
         self.next_cells = next_cells
         self.null_rule: NullRule = null_rule
 

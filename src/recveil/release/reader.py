@@ -342,7 +342,9 @@ def _named_records(
     records = Records(
         sizes=sizes,
         indptr=starts,
-        indices=positions(table["item_id"], items, "item", file, missing=missing),
+        indices=positions(
+            table["item_id"], items, "item", f"{file.parent.name}/{file.name}", missing=missing
+        ),
         values=table["rating"].to_numpy(),
         promised=table["k"].take(firsts).to_numpy() if "k" in table.column_names else None,
         days=days_of(table) if DATE in table.column_names else None,

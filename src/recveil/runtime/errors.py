@@ -304,7 +304,7 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("dropna", "na_values"), ("drop_off_scale",)),
     **dict.fromkeys(("n_targets", "n"), ("targets",)),
     **dict.fromkeys(("test_size", "holdout"), ("split",)),
-    "adversary": ("adversaries",),
+    **dict.fromkeys(("adversary", "preset", "presets"), ("adversaries",)),
     "implicit": ("likes",),
     "ks": ("k",),
     "method": ("methods",),

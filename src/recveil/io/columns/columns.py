@@ -182,7 +182,7 @@ def find_columns(
     for role in ("user", "item", "rating"):
         if found[role] is None:
             raise RecveilError(
-                f"{where}: no {role} column among {listed(names, 120)}{_width(found, names)}; "
+                f"{where}: no {role} column among {_describe_names(found, names)}; "
                 f"expected a name such as {USUAL_NAMES[role][0]!r} or {USUAL_NAMES[role][1]!r}; "
                 f"rename it, or name it with {role} (--{role})",
                 code="column.missing",
@@ -219,12 +219,11 @@ def _of_feedback(
     )
 
 
-def _width(found: Mapping[str, str | None], names: Sequence[str]) -> str:
-    """Return a hint that the table may be a matrix, if it is wide enough."""
+def _describe_names(found: Mapping[str, str | None], names: Sequence[str]) -> str:
+    """List the columns; of a table that may be a matrix, the first ones with a hint."""
     if len(names) < WIDE or sum(name is not None for name in found.values()) > 1:
-        return ""
-    remedy = "Read a file with wide, --wide; melt a data frame"
-    return f" ({len(names):,} columns; a wide matrix? {remedy})"
+        return listed(names, 120)
+    return f"{listed(names, 20)} (a wide matrix? Read a file with wide, --wide; melt a data frame)"
 
 
 def _given(role: str, names: Sequence[str], where: str, given: str | None) -> str:

@@ -272,11 +272,11 @@ class SparseRows(BaseAnonymizer):
                 code="table.too-few-users",
             )
         if support.max() < self.k:
-            lower = "lower k (--k), or " * (self.k > 2)
+            lower = "lower k (--k), " * (self.k > 2)
             raise RecveilError(
-                f"no item has {self.k} raters, and sparse rows omit items with fewer; "
-                f"{lower}choose another method (--method predictive, or --method k-corating for "
-                f"likes)",
+                f"no item has {self.k} raters, so that sparse rows would have none, even with "
+                f"allow_sparse_coverage (--allow-sparse-coverage); {lower}take a longer period, or "
+                f"choose another method (--method predictive, or --method k-corating for likes)",
                 code="table.too-few-ratings",
             )
 
