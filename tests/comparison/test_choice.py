@@ -29,6 +29,7 @@ from recveil.report.comparison.text import (
     risk_warnings,
 )
 from recveil.report.evaluation.text import explain_unreliable
+from recveil.workbench.wording import page_words
 
 TARGETS = {"targets": 900, "targets_attacked": 900, "most_targets_attacked": 900}
 
@@ -97,7 +98,8 @@ def test_more_targets_are_advised_where_only_the_interval_exceeds_the_limit():
     row = TABLE[2]._replace(risk_targets=450)
     (caveat,) = caveats_of(choose_setting([row], 0.018))
     assert "450 targets; 900 of adversaries who know fewer ratings" in caveat
-    assert caveat.endswith("(--targets), if any are left, may decide it.")
+    assert caveat.endswith("(--targets), if users are left, may decide it.")
+    assert "more targets, if users" in page_words(caveat)
     for limits in ((0.015,), (0.018, 99), (None, 99)):
         assert "--targets" not in caveats_of(choose_setting([row], *limits))[0]
 

@@ -167,4 +167,6 @@ def _page_of(command: re.Match[str]) -> str:
 
 
 def _title_of(option: str) -> str:
+    if option == "targets":  # a noun, and no field
+        return option
     return f"“{FIELD_TITLES.get(option.replace('-', '_'), option.replace('-', ' '))}”"

@@ -790,7 +790,7 @@ def _describe_safest(choice: Choice) -> list[str]:
     if has_coverage(row, axis):
         limits = (choice.max_risk, choice.min_k, axis)
         is_unsure = axis.is_search and is_safe(row._replace(**{axis.high: axis.of(row)}), *limits)
-        more = " Only its interval exceeds the limit: attacks on more users (--targets), if any "
+        more = " Only its interval exceeds the limit: more targets (--targets), if users "
         return [
             f"The safest is “{row.title}”: {describe_risk(row, axis, choice.max_risk)}."
             f"{f'{more}are left, may decide it.' if is_unsure else ''}"
