@@ -438,7 +438,7 @@ class Release(Sides, PublishedRows):
             low = f"{TOO_LITTLE} of the table's, or of the ratings" * kept.is_low
             facts["items"] = f"{kept.n_items_kept:,}{low}"
         else:
-            facts |= kept_of(kept)
+            facts |= kept_of(kept, "likes" if self.manifest.scale.unary else "ratings")
         if self.published.claim.about.is_differential and self.private.seed is not None:
             facts["claim"] = f"{facts['claim']}, but seeded: no guarantee"
         return facts

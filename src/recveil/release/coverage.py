@@ -237,9 +237,9 @@ def _reject_synthetic(coverage: Coverage, about: str) -> NoReturn:
 TOO_LITTLE = ", warning: less than half"
 
 
-def kept_of(coverage: Coverage) -> dict[str, str]:
+def kept_of(coverage: Coverage, noun: str = "ratings") -> dict[str, str]:
     """Return the items and ratings that are kept, as facts of a line for the publisher."""
     n, kept = coverage.n_items, coverage.n_items_kept
     shares = [kept / n if n else 0.0, coverage.rating_share]
     items, ratings = (percent(share, LOW) + TOO_LITTLE * (share < LOW) for share in shares)
-    return {"items": f"{kept:,} of {n:,} ({items})", "ratings kept": ratings}
+    return {"items": f"{kept:,} of {n:,} ({items})", f"{noun} kept": ratings}

@@ -238,9 +238,9 @@ class Synthesizer(BaseAnonymizer):
     n_users : int, optional
         Number of synthetic users; by default the noisy number of users.
     item_catalog : array-like, path or "as-rated", optional
-        The public list of items, or a text file with one id per line. "as-rated" if the list of
-        rated items is public. By default items are selected by their noisy sums, and rare items are
-        dropped.
+        The public list of items, or a table or file with a column item_id, or a file with one id
+        per line. "as-rated" if the list of rated items is public. By default items are selected by
+        their noisy sums, and rare items are dropped.
     max_ratings : int, optional
         The ratings of a user that count at most, evenly spread over their items: a public number,
         not one read off the table. By default all, and 100,000 without an item_catalog.

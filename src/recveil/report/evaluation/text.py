@@ -697,7 +697,8 @@ def facts(result: object) -> dict[str, object]:
 @facts.register
 def _(result: Evaluated) -> dict[str, object]:
     remade = None if result.share is None else "another one with these settings"
-    kept = {} if result.coverage is None else kept_of(result.coverage)
+    noun = "likes" if result.train.is_unary else "ratings"
+    kept = {} if result.coverage is None else kept_of(result.coverage, noun)
     return {"release": remade, **facts(result.evaluation), **kept}
 
 
@@ -708,7 +709,7 @@ def _(result: Evaluation) -> dict[str, object]:
         "served": result.n_served,
         "lists retained": f"{_fact(result.retained.lists, result.raw_lists)}{_baseline_of(result)}",
         **(_facts_of_ratings(result) if result.has_ratings else {}),
-        **kept_of(result.coverage),
+        **kept_of(result.coverage, "ratings" if result.has_ratings else "likes"),
     }
 
 
