@@ -57,6 +57,7 @@ format: $(READY)  ## Put the code into shape
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+experiments: export OPENBLAS_NUM_THREADS = 1
 experiments: $(READY)  ## The papers' tables and figures: DATA=path/to/ml-100k [ML1M=path/to/ml-1m] [ONLY="chang thesis"]
 	@test -f "$(DATA)/u.data" || \
 		{ echo "Give the folder of MovieLens 100K: make experiments DATA=path/to/ml-100k"; exit 2; }

@@ -10,7 +10,8 @@ Writes measured.csv and the charts into FOLDER (docs/appendix/reproduction if no
 docs/appendix/reproduction.md is written by hand. Seeds are fixed: the same data give the same
 figures, but for the times of GeCom. Without MovieLens 1M (a folder with ratings.csv), its rows
 stay as they are; so do those of scripts that fail, or that need packages or data which are not
-there. Each script's seconds are printed, and those of all processors.
+there. Two families of scripts run at once, and the record is written after each. Each script's
+seconds are printed, and those of all processors.
 """
 
 import csv
@@ -19,7 +20,10 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,6 +48,10 @@ SCRIPTS_1M = (
     *("narayanan_figure_1", "narayanan_figures_2_3", "narayanan_figure_7", "narayanan_figure_8"),
     *("narayanan_figure_12", "narayanan_table", "k_corating_table_3"),
 )
+# Families of scripts run next to each other, from the one that takes longest.
+_PROCESSES = 2
+_LONGEST = "outside", "k", "likes", "narayanan", "chang", "thesis", "words"
+_FAILED = "it failed"
 
 
 class Part(NamedTuple):
@@ -71,30 +79,72 @@ def main(sources: dict[str, Path | None], folder: Path, only: list[str]) -> int:
     """Run all scripts, or some of them, write the record, and return how many failed."""
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / "measured.csv"
-    old = read_record(record) if record.is_file() else []
-    lines: list[Line] = []
+    found = defaultdict[Part, list[Line]](list)
+    for line in read_record(record) if record.is_file() else []:
+        found[Part(line.script, line.data)].append(line)
+    asked = [
+        part
+        for part in PARTS
+        if not only or any(f"{part.script}_".startswith(f"{name}_") for name in only)
+    ]
     n_failed = 0
-    for part in PARTS:
-        source = sources[part.data]
-        is_asked = not only or any(f"{part.script}_".startswith(f"{name}_") for name in only)
-        missing = missing_packages(part) if source else "no data"
-        measured: list[Line] = []
-        if is_asked and source and not missing:
+    # Each family in a process of its own, the longest first.
+    with ProcessPoolExecutor(_PROCESSES, get_context("spawn"), max_tasks_per_child=1) as processes:
+        runs = [
+            processes.submit(run_family, family, sources, folder)
+            for family in sorted(families_of(asked), key=_place)
+        ]
+        for done in as_completed(runs):
+            for part, lines, reason in done.result():
+                n_failed += reason == _FAILED
+                if reason:
+                    print(f"{part.script}, {part.data}: not run; {reason}", flush=True)
+                found[part] = lines or found[part]
+            write_record(record, [line for part in PARTS for line in found[part]])
+    print(f"wrote {record}; {processor_seconds():.0f} s of all processors")
+    return n_failed
+
+
+def _place(family: list[Part]) -> int:
+    return _LONGEST.index(_prefix(family[0]))
+
+
+def _prefix(part: Part) -> str:
+    return part.script.partition("_")[0]
+
+
+def families_of(parts: Iterable[Part]) -> list[list[Part]]:
+    """Return the scripts on one data set that share what they compute."""
+    found = defaultdict[tuple[str, str], list[Part]](list)
+    for part in parts:
+        found[_prefix(part), part.data].append(part)
+    return list(found.values())
+
+
+def run_family(
+    parts: list[Part], sources: dict[str, Path | None], folder: Path
+) -> list[tuple[Part, list[Line], str]]:
+    """Return the rows of each script, and why there are none."""
+    result = []
+    for part in parts:
+        source, lines = sources[part.data], list[Line]()
+        reason = missing_packages(part) if source else "no data"
+        if source and not reason:
             try:
-                measured = list(measure(part, source, folder))
+                lines = list(measure(part, source, folder))
             except Exception:
                 traceback.print_exc()
-                missing = "it failed"
-                n_failed += 1
-        if is_asked and not measured:
-            print(f"{part.script}, {part.data}: not run; {missing or 'no data'}", flush=True)
-        lines += measured or [line for line in old if (line.script, line.data) == part]
+                reason = _FAILED
+        result.append((part, lines, reason))
+    return result
+
+
+def write_record(record: Path, lines: Iterable[Line]) -> None:
+    """Write the rows of all scripts."""
     with record.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Line._fields)
         writer.writerows(lines)
-    print(f"wrote {record}; {processor_seconds():.0f} s of all processors")
-    return n_failed
 
 
 def processor_seconds() -> float:
