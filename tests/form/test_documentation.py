@@ -519,7 +519,7 @@ def test_the_figures_of_words_are_those_of_the_experiments():
         re.findall(rf"\| compared, {of}: shadows \(AUC\) \| (0\.\d\d)", measured)[0]
         for of in settings
     )
-    (counts,) = re.findall(r"counts of items with words .*\(AUC\) \| (0\.\d\d)", measured)
+    (counts,) = re.findall(r"counts of items with words .*\(AUC\) \| ([01]\.\d\d)", measured)
     assert (
         f"{one} with commonest labels and k = 5, {other} with k = 20, and with sampled labels "
         f"{drawn[0]} and {drawn[1]}, where exact counts of each item with each label give {counts}"

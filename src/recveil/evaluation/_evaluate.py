@@ -299,7 +299,8 @@ def _reject_other_ratings(folder: Path, ratings: Ratings, cohort: Cohort | None)
         raise RecveilError(
             f"train (--train): {folder.name} was not made from these ratings, as its private "
             f"folder shows; if it was made from the test ratings, too, every figure would be too "
-            f"good. Make a release of the training ratings alone, or give one table and split (--split)",
+            f"good. Make a release of the training ratings alone, or give one table and split "
+            f"(--split)",
             code="release.mismatch",
         )
 

@@ -8,8 +8,8 @@ UNDONE = (
     "Shared rows of nominal labels do not hide membership, nor the labels of a group: they "
     "carry no noise. On half of the users of MovieLens 100K, four fifths of their ratings "
     "cut to three labels, an adversary with 32 shadow releases infers membership with an AUC "
-    "of 0.96 with commonest labels and k = 5, 0.74 with k = 20, and with sampled labels 0.86 "
-    "and 0.69, where exact counts of each item with each label give 0.95 (0.5 is a random "
+    "of 0.97 with commonest labels and k = 5, 0.74 with k = 20, and with sampled labels 0.86 "
+    "and 0.70, where exact counts of each item with each label give 1.00 (0.5 is a random "
     "guess). Better attacks may infer more; recveil audit --release --shadows 32 measures it "
     "for yours."
 )
