@@ -172,7 +172,7 @@ class TestLabels:
         assert plain["values_exact"] == given.label_share
         assert plain["lone_ratings"] == given.rating_share
         assert given.label_share > given.near_label_share  # other values are between levels
-        assert "values on the scale that are exact" in {row["figure"] for row in plain["rows"]}
+        assert "exact values on the scale" in {row["figure"] for row in plain["rows"]}
 
     def test_lone_ratings_of_a_continuous_scale_are_revealed_to_within_the_rounding(
         self, ratings, tmp_path

@@ -31,7 +31,7 @@ CALLS = {
 @pytest.mark.parametrize("verb", CALLS)
 @pytest.mark.parametrize("keyword", ["colour", "user_files"])
 def test_the_error_names_the_verb_and_the_keyword(verb, keyword, tmp_path):
-    result = rf"^{verb}\(\) got an unexpected keyword argument '{keyword}'$"
+    result = rf"^{verb}\(\) got an unexpected keyword argument '{keyword}'"
     with pytest.raises(TypeError, match=result):
         CALLS[verb](tmp_path, **{keyword: 7})
     assert list(tmp_path.iterdir()) == []

@@ -62,7 +62,7 @@ MEANINGS = {
     "inferred, the share that is in the row exactly",
     "ratings published exactly": "the share of all ratings that the release shows exactly; with a "
     "single rater in the class, the value is the rating",
-    "values on the scale that are exact": "of the values that are levels of the scale, such as "
+    "exact values on the scale": "of the values that are levels of the scale, such as "
     "whole numbers, and not between them, the share that is the rating of every rater in the class",
     "values that are exact ratings": "the share of all values, of a continuous scale, that are the "
     "rating of every rater in the class",

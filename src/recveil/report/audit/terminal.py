@@ -63,7 +63,7 @@ _FIGURES = (
     *("class by all", "cluster by all"),
     *("unknown ratings in the row", "ratings published exactly"),
     *(
-        "values on the scale that are exact",
+        "exact values on the scale",
         "values that are exact ratings",
         "mode",
         "ratings inferred by others",
