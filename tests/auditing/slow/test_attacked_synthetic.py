@@ -74,5 +74,5 @@ class TestModel:
         assert stop.value.code in (0, None)
         streams = capsys.readouterr()
         assert "no record belongs to a user" in " ".join(streams.out.split())
-        assert "has no private folder; name a file for it (--risk FILE)" in streams.err
+        assert streams.err == ""
         assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn", "r.csv"]
