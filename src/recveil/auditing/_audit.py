@@ -265,7 +265,7 @@ def audit(
     >>> result.to_pandas()["reidentified.trials"].tolist()[:2]
     [20, 20]
     """
-    reject_unknown_keywords("audit", reading, "k", "user_files")
+    reject_unknown_keywords(audit, reading, "k", "user_files")
     with _opened(release) as first, _opened(second_release) as second:
         return _perform(
             AuditRequest(

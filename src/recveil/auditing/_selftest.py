@@ -83,7 +83,7 @@ def selftest(
     ...     [check.holds for check in selftest(file)]
     [True, True, True, True]
     """
-    reject_unknown_keywords("selftest", reading, "k", "user_files")
+    reject_unknown_keywords(selftest, reading, "k", "user_files")
     with parts("Checking the attack", {"Reading ratings": 1, THE_REST: 3}) as begin:
         begin("Reading ratings")
         read = understand(source, **reading)

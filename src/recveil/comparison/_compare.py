@@ -229,7 +229,7 @@ def compare(
     >>> print(result.rows[1].problem)
     60 users cannot form a group of k = 99; lower k, or add users
     """
-    reject_unknown_keywords("compare", reading, "user_files", "times")
+    reject_unknown_keywords(compare, reading, "user_files", "times")
     request = CompareRequest(
         source=source,
         methods=[methods] if isinstance(methods, str) else methods,

@@ -242,7 +242,7 @@ def _reidentified(cell: Cell) -> Figure:
 
 
 def _without_targets(cell: Cell) -> str | None:
-    """Name the adversaries who attacked nobody: no target has enough ratings that they know."""
+    """Name the adversaries who attacked no target, as none has enough ratings that they know."""
     names = [attack["name"] for attack in _attacks_of(cell) if not attack["targets_attacked"]]
     return "; ".join(names) or None
 

@@ -196,7 +196,7 @@ def evaluate(
     >>> result.to_dict()["recipient"]["release"]["rmse"] > 0
     True
     """
-    reject_unknown_keywords("evaluate", reading, "k", "user_files", "times")
+    reject_unknown_keywords(evaluate, reading, "k", "user_files", "times")
     if not _is_release(release) and not _is_table(source):
         release, source = source, release
     if train is None and test is None and source is not None and split is None:

@@ -244,7 +244,7 @@ def audit_lists(
     >>> audited.by_newcomers["popular"].inferred.auc.rate > 0.9
     True
     """
-    reject_unknown_keywords("audit_lists", reading)
+    reject_unknown_keywords(audit_lists, reading)
     request = ListsRequest(
         lists=lists,
         nonmembers=nonmembers,

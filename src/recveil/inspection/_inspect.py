@@ -63,7 +63,7 @@ def inspect(
     >>> [(each.column, each.kind) for each in found.identifiers]
     [('user', 'text-ids'), ('email', 'email')]
     """
-    reject_unknown_keywords("inspect", reading, "k", "user_files", "times")
+    reject_unknown_keywords(inspect, reading, "k", "user_files", "times")
     is_chosen = reading.get("duplicates", "error") != "error"
     options = reading if is_chosen else {**reading, "duplicates": "last"}
     raw = _RawColumns()

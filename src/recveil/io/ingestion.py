@@ -381,7 +381,7 @@ def understand(
     >>> reading.order, reading.mapping()
     ('given', 'user: column 2; item: column 1; rating: column 3')
     """
-    reject_unknown_keywords("understand", reading)
+    reject_unknown_keywords(understand, reading)
     path = os.fspath(source) if isinstance(source, str | PathLike) else "-"
     try:
         found = _understand(
@@ -595,7 +595,7 @@ def read(
     ...     read(path)
     Ratings(1 user × 2 items, 2 ratings, 100% filled, scale 3:5:2, with times)
     """
-    reject_unknown_keywords("read", reading, "k", "user_files", "times")
+    reject_unknown_keywords(read, reading, "k", "user_files", "times")
     found = _understand(source, times=times, **reading)
     warn_of_reading(found)
     return found.ratings
@@ -730,14 +730,15 @@ def _read(
     )
 
 
-def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> None:
+def reject_unknown_keywords(
+    verb: Callable[..., object], given: Mapping[str, Any], *own: str
+) -> None:
     """Raise a TypeError that names the verb, for unknown keywords."""
     known = {*ReadingOptions.__annotations__, "times", "k", "user_files"}
     for name in given:
         if name not in known or name in own:
-            function = getattr(sys.modules["recveil"], verb, None)
-            of_verb = signature(function).parameters if function is not None else ()
-            raise unexpected_keyword(verb, name, [*of_verb, *ReadingOptions.__annotations__])
+            of_verb = [*signature(verb).parameters, *ReadingOptions.__annotations__]
+            raise unexpected_keyword(verb.__name__, name, of_verb)
 
 
 def has_value(value: object) -> bool:

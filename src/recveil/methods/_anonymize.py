@@ -698,7 +698,7 @@ def prepare(
 ) -> Prepared:
     """Read and check the input, and write nothing; `is_dry` keeps files of interrupted runs."""
     source, k, hide_items = request.source, request.k, request.hide_items
-    reject_unknown_keywords("anonymize", request.reading, "k", "user_files", "times")
+    reject_unknown_keywords(anonymize, request.reading, "k", "user_files", "times")
     maker = maker_of(choose_method(request.method, k, request.options))
     options = check_options(maker.method, request.options)
     maker.check(options)

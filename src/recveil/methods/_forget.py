@@ -352,7 +352,7 @@ def forget(
         user_column=user_column,
         reading=reading,
     )
-    reject_unknown_keywords("forget", reading, "k", "user_files", "times")
+    reject_unknown_keywords(forget, reading, "k", "user_files", "times")
     request.check()
     result, cleaned = _examine(request)
     if output is not None and cleaned is not None:

@@ -106,7 +106,7 @@ def convert(
     ann,7,4
     ben,7,3.5
     """
-    reject_unknown_keywords("convert", reading, "k", "user_files")
+    reject_unknown_keywords(convert, reading, "k", "user_files")
     # A mistyped ending should not cost the minutes of reading a large file.
     written_as = resolve_target(target, target_format)
     reject_replacing(target, force=force)

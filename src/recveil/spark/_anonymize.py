@@ -125,7 +125,7 @@ def anonymize(
     check_layout(chosen, request.layout)
     check_n_users(method_options, request.layout, allow_large=request.allow_large)
     making = _MAKINGS[chosen.name](request.k, method_options, request.seed)
-    reject_unknown_keywords("anonymize", request.reading, "k", "user_files", "times")
+    reject_unknown_keywords(anonymize, request.reading, "k", "user_files", "times")
     check_target(output, force=request.force)
     reject_within(source, output)
     target, total = Path(output).absolute(), None

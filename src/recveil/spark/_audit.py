@@ -72,7 +72,7 @@ def audit(
                 f"{option_named(name)}: not by Spark; leave it out, or leave engine (--engine) out",
                 code="option.unsupported",
             )
-    reject_unknown_keywords("audit", reading, "k", "user_files")
+    reject_unknown_keywords(audit, reading, "k", "user_files")
     request = AuditRequest(
         source=source,
         adversaries=choose_adversaries(adversaries),

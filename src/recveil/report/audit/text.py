@@ -416,13 +416,13 @@ def describe_uncovered(
     found: list[Coverage], where: str = "", by_all: tuple[Interval, str] | None = None
 ) -> list[str]:
     """Describe that rates cover only some targets, and name the leading adversary."""
-    nobody = dict[str, list[Coverage]]()
+    without_targets = dict[str, list[Coverage]]()
     # Rate, number of attacked and of all targets, and the adversary
     led, freely = list[tuple[float, int, int, str]](), list[tuple[float, int, int, str]]()
     for one in found:
         n_attacked = one.requested - one.skipped
         if not n_attacked:
-            nobody.setdefault(describe_lack(one.adversary), []).append(one)
+            without_targets.setdefault(describe_lack(one.adversary), []).append(one)
             continue
         line = (one.rate, n_attacked, one.requested, _quoted(one.adversary.name))
         (freely if n_attacked >= COVERAGE * one.requested else led).append(line)
@@ -430,7 +430,7 @@ def describe_uncovered(
         f"{where}{', '.join(_quoted(one.adversary.name) for one in those)}: "
         f"{'the one target has' if n == 1 else f'all {n:,} targets have'} {shortage}. No user was "
         f"attacked, which shows nothing."
-        for shortage, those in nobody.items()
+        for shortage, those in without_targets.items()
         for n in [those[0].requested]
     ]
     if led:
