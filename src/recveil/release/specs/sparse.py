@@ -51,8 +51,9 @@ SPARSE_DATES_UNDONE = (
 )
 # Of releases with an order, by the same measurement.
 SPARSE_ORDER_UNDONE = (
-    "With the order of dates, an adversary who reads positions as quantiles of the days of all "
-    "ratings, and knows the days of ratings, too, infers no more: AUC 0.96 and 0.70. Better "
+    "On half of the users of MovieLens 100K, k = 5, an adversary with 32 shadow releases who reads "
+    "positions as quantiles of the days of all ratings infers membership with an AUC of 0.96 from "
+    "all ratings of a user, and of 0.70 from eight, with the order of dates and without. Better "
     "readings may infer more."
 )
 # For releases made before items with fewer than k raters were omitted.
