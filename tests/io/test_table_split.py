@@ -62,7 +62,7 @@ class TestByUser:
         )
 
     def test_nothing_to_hold_out(self):
-        with raises("table.too-few-ratings", "nothing"):
+        with raises("table.too-few-ratings", "none of the 2"):
             split_table(Ratings.from_columns([1, 2], [7, 8], [3, 4], scale=SCALE), 0.2)
 
 
@@ -80,6 +80,12 @@ class TestByTime:
             split_table(one_day, 0.5, "time")
         with raises("option.unsupported", "no times"):
             split_table(PLAIN, 0.2, "time")
+
+    def test_a_validation_part_needs_another_day(self):
+        two_days = Ratings.from_columns([1, 1, 2], [7, 8, 7], [3, 4, 4], [0, 9, 0], scale=SCALE)
+        parts = split_table(two_days, 0.3, "time")
+        with raises("table.too-few-ratings", "2 ratings", "validation"):
+            parts.with_validation(0.3, "time")
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 2])

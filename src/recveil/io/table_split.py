@@ -23,11 +23,13 @@ class TableSplit(NamedTuple):
 
     def with_validation(self, share: float, by: str = "user", seed: int = 0) -> "TableSplit":
         """Split the training ratings again, into training and validation ratings."""
-        inner = split_table(self.train, share, by, seed)
+        inner = split_table(self.train, share, by, seed, part="validation")
         return self._replace(train=inner.train, valid=inner.test)
 
 
-def split_table(ratings: Ratings, share: float, by: str = "user", seed: int = 0) -> TableSplit:
+def split_table(
+    ratings: Ratings, share: float, by: str = "user", seed: int = 0, *, part: str = "test"
+) -> TableSplit:
     """Hold out a share of each user's ratings at random, or the last ratings of the table.
 
     Users with the same items keep and lose the same ones: a copy of a row in a release would
@@ -45,9 +47,11 @@ def split_table(ratings: Ratings, share: float, by: str = "user", seed: int = 0)
         )
     is_test, rule = _by_time(ratings, share) if by == "time" else _by_user(ratings, share, seed)
     if not is_test.any() or is_test.all():
+        n_held = "all" if is_test.any() else "none"
         raise RecveilError(
-            f"split (--split): a share of {share} holds out "
-            f"{'everything' if is_test.any() else 'nothing'}; give another share, or more ratings",
+            f"split (--split): with a share of {share}, {n_held} of the "
+            f"{ratings.n_ratings:,} ratings are {part} ratings; expected some, and some not; "
+            f"give another share, or more ratings",
             code="table.too-few-ratings",
         )
     return TableSplit(_only(ratings, ~is_test), _only(ratings, is_test), rule)

@@ -34,9 +34,8 @@ from recveil.io.write import (
 from recveil.publish.privacy_ledger import budget
 from recveil.publish.release import PublishedRows, ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.dates import DATE, ORDER, cohort_of, period_of, reject_order
+from recveil.release.dates import DATE, ORDER, cohort_of, period_of, reject_positions
 from recveil.release.manifest import MANIFEST
-from recveil.release.method import Settings
 from recveil.runtime.errors import RecveilError, describe_count
 
 # Options for releases, whose form is known: how to read their values.
@@ -140,8 +139,8 @@ def convert(
             code="option.required",
         )
     # RecBole takes three parts, or none.
-    forms = [each.manifest.settings for each in releases], written_as == "recbole"
-    parts = None if split is None else _split(found, split, split_by, seed, *forms)
+    in_three = written_as == "recbole"
+    parts = None if split is None else _split(found, split, split_by, seed, in_three=in_three)
     if parts is not None:
         n_test = describe_count(parts.test.n_ratings, "rating")
         found = replace(found, notes=(*found.notes, f"Test: {n_test}, which are {parts.rule}."))
@@ -151,12 +150,10 @@ def convert(
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
 
 
-def _split(
-    found: Reading, share: float, by: SplitBy, seed: int, of: Sequence[Settings], in_three: bool
-) -> TableSplit:
+def _split(found: Reading, share: float, by: SplitBy, seed: int, *, in_three: bool) -> TableSplit:
     """Split ratings, and state what a split of a release does not measure."""
-    for settings in of if by == "time" else ():
-        reject_order(settings)
+    if by == "time" and found.ratings.days is not None:
+        reject_positions(found.ratings.days, found.ratings.indptr)
     parts = split_table(found.ratings, share, by, seed)
     if in_three:
         parts = parts.with_validation(share, by, seed)

@@ -40,11 +40,23 @@ def period_of(settings: Settings) -> str | None:
 def reject_order(settings: Settings) -> None:
     """Raise if a release has positions instead of dates, which time cannot split."""
     if period_of(settings) == ORDER:
-        raise RecveilError(
-            "split_by (--split-by) is time, but the release has an order instead of dates, and "
-            "positions in different rows are not comparable; split by user",
-            code="option.unsupported",
-        )
+        raise _no_dates()
+
+
+def reject_positions(days: "NDArray[Any]", indptr: "NDArray[Any]") -> None:
+    """Raise if the days of each row are positions in it, as such a release has them."""
+    longest = (indptr[1:] - indptr[:-1]).max(initial=0)
+    may_be = days.size and days.min() == 0 and days.max() < longest
+    if may_be and (positions_in_rows(days, indptr) == days).all():
+        raise _no_dates()
+
+
+def _no_dates() -> RecveilError:
+    return RecveilError(
+        "split_by (--split-by) is time, but the dates are an order: positions, which are not "
+        "comparable between users; split by user",
+        code="option.unsupported",
+    )
 
 
 def first_days(days: "NDArray[Any]", period: str) -> "NDArray[np.int32]":
