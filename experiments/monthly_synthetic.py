@@ -120,7 +120,9 @@ def half_width(shares: Sequence[float]) -> float:
     return float(t.ppf(0.975, n - 1) * np.std(shares, ddof=1) / math.sqrt(n)) if n > 1 else math.nan
 
 
-def drawn(maker: Synthesizer, table: Ratings) -> tuple[list[UserRows], EarlierSums | None]:
+def drawn(
+    maker: Synthesizer, table: Ratings, on: Ratings
+) -> tuple[list[UserRows], EarlierSums | None]:
     """Return the users of a release, and its noisy sums; nothing if noise leaves nothing."""
     try:
         release = maker.anonymize(table)
@@ -128,7 +130,7 @@ def drawn(maker: Synthesizer, table: Ratings) -> tuple[list[UserRows], EarlierSu
         if error.code != "budget.too-small":
             raise
         return [], None
-    return [rows_of(release, table)], release.private.noisy_sums
+    return [rows_of(release, on)], release.private.noisy_sums
 
 
 def reused(tables, options, seed) -> list[list[UserRows]]:
@@ -137,7 +139,7 @@ def reused(tables, options, seed) -> list[list[UserRows]]:
     for at, table in enumerate(tables[: max(options.judged)], 1):
         plan = {"releases": options.periods, "reuse": sums}
         maker = Synthesizer(options.epsilon, item_catalog="as-rated", seed=100 * seed + at, **plan)
-        rows, new = drawn(maker, table)
+        rows, new = drawn(maker, table, table)
         found.append(rows)
         sums = new or sums
     return found
@@ -157,7 +159,7 @@ def published(way, at, tables, cohorts, options, seed, parts) -> list[UserRows]:
         releases = options.periods if way == PLAN else None
         makers = [(Synthesizer(options.epsilon, releases=releases, **plain), tables[at - 1])]
     on = tables[at - 1]
-    return [rows_of(maker.anonymize(table), on) for maker, table in makers]
+    return [rows for maker, table in makers for rows in drawn(maker, table, on)[0]]
 
 
 if __name__ == "__main__":
