@@ -223,8 +223,8 @@ SYNTHETIC = Method(
         Option(
             name="item_catalog",
             metavar="FILE|as-rated",
-            help="A public list of items, one id per line; as-rated if the list of rated items is "
-            "public. Default: items are selected by noisy counts, and rare ones omitted.",
+            help="A public list of items: one id per line, or a table with item_id; as-rated if "
+            "the list of rated items is public. Default: items with high noisy counts.",
             panel="Synthetic users",
         ),
         Option(
