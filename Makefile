@@ -64,7 +64,6 @@ experiments: $(READY)  ## The papers' tables and figures: DATA=path/to/ml-100k [
 	@echo "All of it takes more than an hour of processor time, on two cores"
 	$(if $(ONLY),,-$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]")
 	$(BIN)/python experiments/reproduction.py "$(DATA)" $(if $(ML1M),--ml1m "$(ML1M)") $(if $(ONLY),--only $(ONLY))
-	$(if $(ONLY),,$(BIN)/python experiments/synthetic_users.py "$(DATA)" $(if $(ML1M),--ml1m "$(ML1M)"))
 
 bench: $(READY)  ## Every stage on a million invented ratings, beside its peers; minutes
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]"

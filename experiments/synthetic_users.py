@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from arguments import folder_with, parser_of
+from page import Row
 from scipy.stats import kendalltau, t
 
 from recveil.evaluation.recipient import Served, fit_all, serve
@@ -173,6 +174,18 @@ def main(
             interval_text(order, ".2f"),
         )
         print(f"| {setting.name} | {' | '.join(stated_all)} |")
+
+
+AXES = ()
+
+
+def run(folder: Path) -> list[Row]:
+    """Print the table of one data set; the record has no rows of it."""
+    if (folder / "u1.base").is_file():
+        main("MovieLens 100K", folds_of_100k(folder, 5), SMALL)
+    else:
+        main("MovieLens 1M", splits_of_1m(folder, 2), LARGE)
+    return []
 
 
 if __name__ == "__main__":
