@@ -75,7 +75,8 @@ def test_messages_about_sparse_rows_do_not_depend_on_hiding():
         for size, row in zip(block.sizes, np.split(block.indices, block.indptr[1:-1]), strict=True):
             for item in row:
                 counts[release.original_items[item]] += size
-    off = np.abs(np.array([*counts.values()]) - ratings.support)
+    published = np.array([*counts.values()])
+    off = np.abs(published - ratings.support)[published > 0]
     figures = summarize(release, ratings).figures
     assert (figures.mean_error, figures.max_error) == (off.mean(), off.max())
 

@@ -64,7 +64,7 @@ class CoRatedSummary(NamedTuple):
 
 
 class SparseSummary(NamedTuple):
-    """Figures of sparse rows: errors of item counts, and omitted items."""
+    """Figures of sparse rows: errors of the published items' counts, and omitted items."""
 
     mean_error: float
     max_error: float
@@ -83,7 +83,7 @@ class SparseSummary(NamedTuple):
             published_counts = (
                 published_counts * counts[is_kept].sum() / published_counts[is_kept].sum()
             )
-        errors = np.abs(published_counts - counts)[counts > 0]
+        errors = np.abs(published_counts - counts)[published_counts > 0]
         is_omitted = (counts > 0) & (counts < release.published.claim.k)
         share = float(counts[is_omitted].sum() / counts.sum())
         return cls(float(errors.mean()), float(errors.max()), int(is_omitted.sum()), share)

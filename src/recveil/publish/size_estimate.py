@@ -16,6 +16,8 @@ from recveil.runtime.number_format import format_bytes, format_duration, format_
 Kind = Literal["padded", "simple", "co-rated", "sparse", "synthetic"]
 # Maximum number of values per rating, unless `allow_large`.
 _MOST_FOR_A_RATING = 100
+# From which the estimate says how many there are per rating.
+_MORE_THAN_RATINGS = 1.5
 # A Parquet column stores each value as an index into its distinct values, and zstd compresses it.
 # Measured on MovieLens (100K, latest-small), also with text item ids, and on synthetic tables
 # (docs/explanation/performance.md has the large ones). About this share remains:
@@ -67,7 +69,9 @@ class Expected(NamedTuple):
         each = self.n_values / max(1, self.ratings)
         noun, of = ("likes", "like read") if self.what == "like" else ("values", "rating")
         noun = noun[:-1] if self.n_values == 1 else noun
-        values = f"about {format_large(self.n_values)} {noun} ({each:,.{each < 10:d}f} per {of})"
+        values = f"about {format_large(self.n_values)} {noun}"
+        if each >= _MORE_THAN_RATINGS:
+            values += f" ({each:,.{each < 10:d}f} per {of})"
         time = f", {format_duration(self.seconds)}" if timed else ""
         return f"{values}, {format_bytes(self.bytes)}{time}"
 
@@ -105,7 +109,7 @@ def expect_sparse(
     """Estimate the size of sparse rows before grouping; the parameters are `expect_padded`'s."""
     n_classes = max(1, ratings.n_users // k)
     kept = ratings.support[ratings.support >= k].sum()
-    widths = np.full(n_classes, kept / ratings.n_users)
+    widths = np.full(n_classes, max(1.0, kept / ratings.n_users))  # no row is empty
     sizes = np.full(n_classes, ratings.n_users / n_classes)
     return expect(ratings, "sparse", widths, sizes, layout, file_format, step, has_dates=has_dates)
 

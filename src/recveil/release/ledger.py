@@ -241,14 +241,14 @@ def cost_of_rerun(spent: Ledger, delta: float, whole: float, threshold_delta: fl
 
     >>> cost_of_rerun(Ledger((Query("users", "how many", 1.0, 2.0, 1),)), 1e-6, 0.5, 0.0)
     'this run spent epsilon 2.25, as its queries were answered; a rerun raises that to \
-    epsilon 3.31'
+    at least epsilon 3.31'
     """
     one = spent.epsilon(delta)
     left = delta_left(delta, threshold_delta + spent.threshold_delta)
     both = epsilon_of(total_mu((whole, spent.mu)), left)
     return (
         f"this run spent epsilon {one:.3g}, as its queries were answered; a rerun raises that "
-        f"to epsilon {both:.3g}"
+        f"to at least epsilon {both:.3g}"
     )
 
 

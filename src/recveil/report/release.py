@@ -392,7 +392,7 @@ def _(figures: SparseSummary, published: Published) -> Iterator[str]:
     if published.scale.unary:
         sampled = "No user's likes are published: the items of a row are sampled"
     yield (
-        f"{sampled}. Item counts of the rows differ from those of the table by "
+        f"{sampled}. Counts of the published items differ from those of the table by "
         f"{figures.mean_error:.1f} users on average, and {figures.max_error:.0f} at most."
     )
 

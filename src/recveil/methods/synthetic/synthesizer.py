@@ -209,11 +209,11 @@ def spent_so_far(mechanism: Mechanism, budget: Budget) -> str:
 
 @contextmanager
 def failed_attempt_cost(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
-    """Add the budget spent so far to an error's message, also if noise follows from a seed."""
+    """Add the budget spent so far to an error's message, unless noise follows from a seed."""
     try:
         yield
     except BaseException as error:
-        cost = spent_so_far(mechanism, budget)
+        cost = spent_so_far(mechanism, budget) if mechanism.is_secret else ""
         if not (cost and isinstance(error, RecveilError)):
             raise
         raise RecveilError(f"{error}; {cost}", code=error.code) from None
