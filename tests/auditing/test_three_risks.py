@@ -12,7 +12,7 @@ from recveil.attacks.linkage import Intersection, JointReidentification
 from recveil.attacks.statistics import area_under_curve
 from recveil.auditing import RiskFigure, RiskLine, audit
 from recveil.auditing.release_attacks import AttackedSynthetic, Linkage
-from recveil.auditing.three_risks import NO_RECORD, NOT_REPEATED, _line, risks_of_release
+from recveil.auditing.three_risks import BY_ALL, NO_RECORD, NOT_REPEATED, _line, risks_of_release
 from recveil.datasets import make_ratings
 from recveil.methods import anonymize
 from recveil.ratings import Ratings
@@ -209,6 +209,22 @@ class TestLikes:
         found = audit(likes, targets=20, curves=False).to_dict()["risks"]
         assert found["singling_out"]["rate"]["trials"] == 20
         assert not any("rating" in found[risk]["sentence"] for risk in RISKS)
+
+    @pytest.mark.parametrize("method", ["sparse", "k-corating"])
+    def test_figures_of_a_release_are_of_what_they_name(self, method, tmp_path):
+        """Who knows all items infers no other, and homogeneity finds no user."""
+        made = make_ratings(n_users=80, n_items=40, n_ratings=1600, seed=1)
+        ones = np.ones_like(made.values)
+        likes = Ratings.from_columns(made.user_positions(), made.indices, ones)
+        anonymize(likes, tmp_path / "out", k=5, method=method, seed=1)
+        risks = audit(likes, release=tmp_path / "out", targets=40, curves=False).risks
+        for figure in risks.singling_out.figures:
+            assert "homogeneity" not in (figure.adversary or "")
+            assert figure.bound is None or figure.rate.rate <= figure.bound
+        inferred = [each for each in risks.inference.figures if each.name == "items in the row"]
+        assert len(inferred) > 1
+        assert not any(each.adversary == BY_ALL for each in inferred)
+        assert any(each.rate.rate > 0 for each in inferred)
 
 
 @pytest.mark.parametrize(("trials", "is_shown"), [(7, True), (29, True), (30, False), (900, False)])

@@ -315,7 +315,7 @@ def _singled_out(release: AttackedRelease) -> Iterator[RiskFigure]:
     for fills in content.fills:
         rate = fills.reidentified
         rates.append(("user re-identified without fills", _knows(fills), rate, rate.trials))
-    for graph in content.graphs:
+    for graph in _recognized_by(content):
         rate = graph.expected
         rates.append(("random match", _name_of_graph(graph), rate, rate.trials))
     if release.hidden_items is not None:
@@ -330,6 +330,11 @@ def _singled_out(release: AttackedRelease) -> Iterator[RiskFigure]:
                 bound=None if is_exceeded else bound,
                 attacked=attacked,
             )
+
+
+def _recognized_by(content: Content) -> list[GraphAttack]:
+    """Return the attacks that find users; homogeneity reveals what all that match have."""
+    return [each for each in content.graphs if each.attack != "homogeneity"]
 
 
 def _attacks_of(release: AttackedRelease) -> list[tuple[str, ReleaseAttack]]:
@@ -357,7 +362,7 @@ def _linked(release: AttackedRelease) -> list[RiskFigure]:
         largest = release.attacks[0][1].class_baseline
         figures += [
             RiskFigure("only matching class", each.unique, largest, None, _name_of_graph(each))
-            for each in release.content.graphs
+            for each in _recognized_by(release.content)
         ]
     if (both := release.linkage) is not None:
         below_k = RiskFigure(
@@ -399,10 +404,10 @@ def _alone_in_both(linkage: Linkage) -> Iterator[RiskFigure]:
 
 
 def _learned(release: AttackedRelease) -> Iterator[RiskFigure]:
-    if attacks := _attacks_of(release):
-        name, best = max(attacks, key=lambda each: each[1].reidentified.ranked)
-        rate = _interval(best.link_precision)
-        yield RiskFigure("items in the row", rate, best.link_baseline.mean, None, name)
+    # Who knows all items has none left to infer.
+    for adversary, attack in release.attacks:
+        rate = _interval(attack.link_precision)
+        yield RiskFigure("items in the row", rate, attack.link_baseline.mean, None, adversary.name)
     if (cells := release.residual) is not None:
         yield RiskFigure("rated cells", cells.recall_at_95, cells.popularity_recall_at_95)
         yield RiskFigure("lone ratings", cells.lone_exact, cells.popularity_lone_exact)
@@ -431,6 +436,9 @@ def _figures_of_content(content: Content) -> Iterator[RiskFigure]:
             *("ratings by companions", companions.inferred, 0.0, companions.control),
             "an adversary who knows all other users of the class",
         )
+    for graph in content.graphs:
+        if graph.attack == "homogeneity":
+            yield RiskFigure("whole row", graph.unique, graph.baseline, None, _name_of_graph(graph))
     for fills in content.fills:
         if (marked := fills.precision.get(0.5)) is not None:
             baseline = max(fills.base_rate, fills.by_popularity[0.5].ranked)

@@ -489,14 +489,17 @@ def _(audit: Audit) -> dict[str, object]:
         "ratings": audit.ratings.n_ratings,
         "adversaries": len(audit.attacks),
         "re-identified in the raw table": percent(max(rates)) if rates else None,
-        "re-identified in the release": _of_release(audit.published),
+        "re-identified in the release": _of_release(audit),
     }
 
 
-def _of_release(release: AttackedRelease | None) -> str | None:
+def _of_release(audit: Audit) -> str | None:
+    """Return the rate of the strongest adversary, as the summary does."""
+    release = audit.published
     if release is None:
         return None
-    rates = [each.reidentified.rate for _, each in release.attacks if each.requested > each.skipped]
+    found = audit.risks.singling_out.figures
+    rates = [each.rate.rate for each in found if each.name.startswith("user re-identified")]
     unattacked = "no user attacked" if release.attacks else "no record is a user's"
     return percent(max(rates)) if rates else unattacked
 

@@ -69,6 +69,7 @@ _PHRASES = {
         "with one, or another user’s row: {}",
     ),
     "profile": ("all ratings of {rate} of the users follow ({what})", _GUESS),
+    "whole row": ("the row of {rate} of the users is that of all matches ({what})", _GUESS),
     "attribute": ("{what} is inferred from all ratings with AUC {rate}", _PERMUTED),
     "attribute by row": (
         "{what} is inferred from eight ratings and their likeliest row with AUC {rate}",
