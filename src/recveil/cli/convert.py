@@ -54,7 +54,7 @@ def convert(
     """Convert a file of ratings to another format; nothing is anonymized.
 
     Rows are sorted by user and item; times are kept to the day. Of a release folder, the published
-    rows are read, one per user. Releases of disjoint cohorts are joined.
+    rows are read, one per user. Releases of disjoint cohorts with an epsilon are joined.
 
     Example: `recveil convert ratings.dat ratings.parquet`,
 

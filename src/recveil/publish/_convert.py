@@ -219,8 +219,8 @@ def _of_cohorts(
     reading: Mapping[str, Any],
 ) -> Reading:
     """Append the synthetic users of verified releases, whose epsilons do not add up."""
-    total = budget(list(folders))  # verifies each
     _require_disjoint(releases)
+    total = budget(list(folders))  # verifies each
     options, tables, n_of = _options_of(releases[0], reading), [], Counter[str]()
     for release in releases:
         table = release.to_arrow()
@@ -243,6 +243,13 @@ def _of_cohorts(
 
 def _require_disjoint(releases: Sequence[PublishedRows]) -> None:
     """Raise unless no user can be in two of the releases, which have one scale and kind of ids."""
+    for release in releases:
+        if release.manifest.claim.ledger is None:
+            raise RecveilError(
+                f"{release.name} has no epsilon, so it is not joined: expected releases of "
+                f"disjoint cohorts (--cohort), each with an epsilon; convert each alone",
+                code="release.mismatch",
+            )
     cohorts = [cohort_of(release.manifest.settings) for release in releases]
     for (one, its), (other, theirs) in combinations(zip(releases, cohorts, strict=True), 2):
         if its is None or theirs is None or not its.is_disjoint(theirs):

@@ -479,9 +479,12 @@ class TestJoinedTables:
         one, other = folders
         anonymize(RATINGS, tmp_path / "all", ledger="none", **OPTIONS)
         anonymize(RATINGS, tmp_path / "k", k=5)
-        for more in (one, tmp_path / "all", tmp_path / "k"):
+        for more in (one, tmp_path / "all"):
             with raises("release.mismatch"):
                 convert([one, more], tmp_path / "joined.csv")
+        for pair in ([one, tmp_path / "k"], [tmp_path / "k", one]):
+            with raises("release.mismatch", "joined", "epsilon"):
+                convert(pair, tmp_path / "joined.csv")
         forging.forge(other, lambda result: result["settings"].update(cohort="2026-02"))
         with raises("release.damaged"):
             convert([one, other], tmp_path / "joined.csv")
