@@ -653,6 +653,26 @@ class TestNoRecommendation:
         for limit in (1.0, 0.001):
             assert choose_setting([raw, *rows], limit).reason == "not-distinguishable"
 
+    def test_where_lists_cannot_tell_worse_ratings_can(self):
+        """On a book shop, no lists beat popular items, and the shares of ratings are too wide."""
+        wide = {"gain_retained": -3.9, "gain_retained_low": -8.0, "gain_retained_high": -2.4}
+        raw = next(row for row in TABLE if row.method == "raw")._replace(**self.LISTS)
+        rows = [row._replace(**self.LISTS, **wide, averages_rmse=0.88) for row in TABLE[:4]]
+        for utility in ("both", "ratings"):
+            choice = choose_setting([raw, *rows], 0.2, utility=utility)
+            assert (choice.reason, choice.beaten) == ("below-baseline", rows[1:])
+            assert headline_of(choice).startswith("No safe setting beats averages (")
+            assert "Publish averages instead" in describe_rest(choice)
+            has_lists = "beats popularity, so lists do not" in describe_rest(choice)
+            assert has_lists == (utility == "both")
+        assert choose_setting([raw, *rows], 0.001).reason == "no-safe-setting"
+        above = rows[1]._replace(averages_rmse=0.94)
+        assert choose_setting([raw, rows[2], above], 0.2).reason == "not-distinguishable"
+        few = [row._replace(is_gain_reliable=False) for row in (raw, *rows)]
+        assert choose_setting(few, 0.2).reason == "not-distinguishable"
+        no_gain = [row._replace(**self.GAIN) for row in (raw, *rows)]
+        assert choose_setting(no_gain, 0.2).reason == "not-distinguishable"
+
     def test_an_unfinished_comparison_recommends_nothing(self):
         choice = choose_setting(TABLE, 0.15, unfinished=2)
         assert (choice.row, choice.reason, choice.n_unfinished) == (None, "unfinished", 2)

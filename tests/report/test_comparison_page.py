@@ -13,6 +13,7 @@ from recveil.charts import width_of
 from recveil.comparison.rows import Row
 from recveil.release.coverage import NOISE
 from recveil.report.comparison.charts import draw_frontier, styles_of, utilities_of
+from recveil.report.comparison.document import tables
 from recveil.report.comparison.terminal import show_comparison
 from recveil.report.comparison.text import commands_of
 from recveil.runtime.number_format import estimate, percent
@@ -104,6 +105,24 @@ def test_what_is_kept_is_in_headline_table_and_warning(comparison, monkeypatch, 
     # Without a question, the answers for the usual limits come first, and the warning follows.
     show_comparison(dataclasses.replace(changed, max_risk=None))
     assert "warning: “" in capsys.readouterr().out
+
+
+def test_a_wide_share_below_zero_is_worse_than_averages(comparison, monkeypatch, capsys):
+    """The interval of MovieLens 100K with epsilon 1; the next one, wide too, reaches 0."""
+    wide = {"is_gain_reliable": True, "gain_retained": -3.5, "gain_retained_low": -4.3}
+    row = next(row for row in comparison.rows if row.problem is None)
+    below, around = (row._replace(**wide, gain_retained_high=high) for high in (-2.9, 0.1))
+    monkeypatch.setenv("COLUMNS", "200")
+    for one, shown, other in (
+        (below, "worse than averages", "ot reliable"),
+        (around, "not reliable", "worse than averages"),
+    ):
+        changed = dataclasses.replace(comparison, rows=[one])
+        show_comparison(changed)
+        for text in (capsys.readouterr().out, *map(str, tables(changed)[0].rows)):
+            assert shown in text
+            assert other not in text.split("RMSE:")[0]
+        assert shown in text_of(changed.to_html())
 
 
 def test_the_chart_comes_first_and_caveats_are_folded_after_the_table(page):

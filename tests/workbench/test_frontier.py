@@ -54,6 +54,10 @@ def test_what_has_no_place_is_named():
         "the retained share of lists is not reliable": ["sparse, k = 11"],
         "no result": ["sparse, k = 12"],
     }
+    wide = {"is_gain_reliable": True, "gain_retained": -4.0, "gain_retained_low": -9.0}
+    for high, reason in ((-0.1, "ratings are worse than"), (0.1, "ratings is not reliable")):
+        rows = [setting(**wide, gain_retained_high=high)]
+        assert reason in next(iter(draw(rows, RATINGS, REIDENTIFICATION).not_drawn))
 
 
 def test_an_unknown_end_of_an_interval_is_the_widest():

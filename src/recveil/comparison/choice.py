@@ -434,7 +434,9 @@ def choose_setting(
         return question._replace(reason="unfinished", n_unfinished=unfinished)
     safe = [row for row in rows if is_safe(row, max_risk, min_k, axis)]
     candidates = [row for row in rows if is_candidate(row, axis)]
+    counted = set(utilities_in(utility)).difference(unbeaten)
     decided = _deciding(safe or candidates, utility)
+    decided = decided or _find_lost(safe or candidates, counted if unbeaten else ())
     if decided is None and unbeaten:
         return question._replace(reason="not-distinguishable")
     if not safe:
@@ -470,7 +472,6 @@ def choose_setting(
         is_other = row is not best and row.problem is None and is_useful(row)
         return is_other and (row in safe or is_open)
 
-    counted = set(utilities_in(utility)).difference(unbeaten)
     useful = _clearest([row for row in safe if is_useful(row)], counted)
     best = (sorted(useful, key=order) or safe)[0]
     rejected = sorted(filter(is_rejected, rows), key=order)
@@ -506,6 +507,15 @@ def _deciding(rows: list[Row], utility: Purpose) -> Purpose | None:
     decided = deciding(rows, utility)
     beating = [n for n in utilities_in(decided) if any(row.is_above_baseline(n) for row in rows)]
     return beating[0] if len(beating) == 1 else decided
+
+
+def _find_lost(rows: list[Row], names: Iterable[Utility]) -> Utility | None:
+    """Return a utility in which the baseline beats all settings, though not the raw table."""
+    for name in names:
+        has_gain = any(getattr(shares_of(row), name) is not None for row in rows)
+        if has_gain and not any(row.is_above_baseline(name) for row in rows):
+            return name
+    return None
 
 
 def _is_useful(row: Row, names: Iterable[Utility]) -> bool:

@@ -219,6 +219,11 @@ class Share(NamedTuple):
         """Whether nothing is retained."""
         return self.value <= 0 and (self.high is None or self.high <= 0)
 
+    @property
+    def is_worse(self) -> bool:
+        """Whether the whole interval is below the baseline."""
+        return self.high is not None and self.high < 0
+
 
 class Shares(NamedTuple):
     """Retained shares of ratings and of lists; None where a share is meaningless."""

@@ -604,7 +604,9 @@ def _group_undrawn(rows: list[Row], utility: Upward, axis: Axis) -> dict[str, li
         elif axis.of(row) is None:
             reason = f"this risk {describe_missing(row, axis)}, which is not a low risk"
         elif share is None or not share.is_reliable:
-            reason = f"the retained share of {utility.title.lower()} is {format_share(share)}"
+            noun = utility.title.lower()
+            what = f"{noun} are" if share and share.is_worse else f"the retained share of {noun} is"
+            reason = f"{what} {format_share(share)}"
         else:
             continue
         reasons.setdefault(reason, []).append(row.title)

@@ -7,6 +7,7 @@ from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Share, shares_of
 from recveil.release.registry import variant_of
 from recveil.report import data_to_dict
+from recveil.report.comparison.marks import format_share
 from recveil.report.comparison.text import (
     caveats_of,
     describe_advice,
@@ -108,4 +109,4 @@ _HEADER = ("setting", "risk", "lists retained", "ratings retained", "kept")
 
 
 def _cell(share: Share | None) -> str:
-    return estimate(share) if share is not None and share.is_reliable else "–"
+    return estimate(share) if share is not None and share.is_reliable else format_share(share)

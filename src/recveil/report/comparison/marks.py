@@ -7,6 +7,7 @@ from recveil.comparison.choice import FAR_AUC, has_far_lower_auc
 from recveil.comparison.rows import Row, Share, shares_of
 from recveil.release.registry import variant_of
 from recveil.report.audit.disclosure import SHADOWS_OF_ALL
+from recveil.report.evaluation.text import WORSE
 from recveil.runtime.number_format import format_bounds, percent
 
 # What the adversaries know of whom the strongest counts.
@@ -99,9 +100,13 @@ def format_share(share: Share | None) -> str:
     ['100%', '50%', 'not reported']
     >>> format_share(Share(-56.2, -80, -20)), format_share(Share(0.5, 0, 1, is_reliable=False))
     ('below -100%', 'not reliable')
+    >>> format_share(Share(-3.9, -8, -2.4, is_reliable=False))
+    'worse than averages'
     """
-    if share is None or not share.is_reliable:
-        return "not reported" if share is None else "not reliable"
+    if share is None:
+        return "not reported"
+    if not share.is_reliable:
+        return WORSE if share.is_worse else "not reliable"
     if share.value <= -1:
         return "below -100%"
     return percent(min(1, share.value))

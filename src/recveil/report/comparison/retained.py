@@ -85,7 +85,7 @@ def format_ratings(row: Row) -> str:
         reason = explain_unreliable(row.gain_unreliable_reason, row.n_judged)
         text = f"no share is reported for {name} (of the raw gain, {reason}; {format_figures(row)})"
         return f"{worse}; {text}" if row.is_below_averages else text
-    if row.is_below_averages or (share.high is not None and share.high < 0):
+    if row.is_below_averages or share.is_worse:
         return worse
     if share.is_nothing:
         return f"{name} are no better than {averages}"

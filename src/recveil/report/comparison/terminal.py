@@ -44,6 +44,7 @@ from recveil.report.comparison.text import (
     warnings_of,
 )
 from recveil.report.evaluation.groups import describe_widest
+from recveil.report.evaluation.text import WORSE
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import escape, first_fitting, show_left_out, table_of, without
 from recveil.runtime.errors import WARNING, first_sentence_of, printable
@@ -206,7 +207,14 @@ def _narrow(cell: str) -> str:
     ('sparse,\nk = 5', '15.8% to\n20%', 'raw\n[bold]★[/]')
     """
     lines = cell.replace(", ", ",\n").replace(" to ", " to\n")
-    for words in ("not reliable", "not reported", "not attacked", "not measured", "below -100%"):
+    for words in (
+        WORSE,
+        "not reliable",
+        "not reported",
+        "not attacked",
+        "not measured",
+        "below -100%",
+    ):
         lines = lines.replace(words, words.replace(" ", "\n"))
     return lines if " k = " in cell else lines.replace(" [", "\n[", 1)
 
@@ -236,7 +244,7 @@ def _legend(rows: list[Row], axis: Axis, best: set[str], shown: list[str]) -> It
     if revealing := describe_revealing(rows):
         yield revealing
     shares = [share for row in rows if not row.problem for share in shares_of(row)]
-    if any(isinstance(share, Share) and not share.is_reliable for share in shares):
+    if any(isinstance(share, Share) and format_share(share) == "not reliable" for share in shares):
         yield "Not reliable: the raw table's own gain is too small, or the interval too wide."
 
 

@@ -407,6 +407,8 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
     row, sentences = choice.row, []
     if row is None:
         instead = [_describe_instead(choice)] if choice.beaten else []
+        if choice.beaten and choice.unbeaten:
+            instead.insert(0, _describe_unbeaten(choice))
         return " ".join(filter(None, (*instead, _describe_fewest(rows))))
     headline, auc = headline_of(choice), strongest_inference(row)
     if auc is not None and auc.low > 0.5 and auc.rate >= 0.5 + FAR_AUC:
@@ -512,20 +514,25 @@ def _describe_no_choice(choice: Choice) -> str:
             f"{'is' if is_one else 'are'} not finished."
         )
     if choice.reason == "not-distinguishable":
-        averages, ratings = (
-            ("most frequent labels", "labels") if choice.is_nominal else ("averages", "ratings")
-        )
-        named = {"lists": ("popularity", "lists"), "ratings": (averages, ratings)}
-        beaten = " or ".join(named[name][0] for name in choice.unbeaten)
-        is_one = len(choice.unbeaten) == 1
-        shown = f"{named[choice.unbeaten[0]][1]} do not show" if is_one else "neither shows"
-        text = f"no recommender beats {beaten}, so {shown} which release is best."
-        return shorten_headline(f"On this table {text}", f"{text[0].upper()}{text[1:]}")
+        return _describe_unbeaten(choice)
     question = describe_question(choice)
     if choice.beaten:
         names = utilities_in(choice.decided_by or choice.utility)
         return f"{question}, no setting beats {_describe_beaten(choice, names)}."
     return f"{question}, no compared setting qualifies."
+
+
+def _describe_unbeaten(choice: Choice) -> str:
+    """Name the baselines that the raw table does not beat, which so show nothing of releases."""
+    averages, ratings = (
+        ("most frequent labels", "labels") if choice.is_nominal else ("averages", "ratings")
+    )
+    named = {"lists": ("popularity", "lists"), "ratings": (averages, ratings)}
+    beaten = " or ".join(named[name][0] for name in choice.unbeaten)
+    is_one = len(choice.unbeaten) == 1
+    shown = f"{named[choice.unbeaten[0]][1]} do not show" if is_one else "neither shows"
+    text = f"no recommender beats {beaten}, so {shown} which release is best."
+    return shorten_headline(f"On this table {text}", f"{text[0].upper()}{text[1:]}")
 
 
 def _describe_beaten(choice: Choice, names: tuple[Utility, ...], *, is_named: bool = True) -> str:

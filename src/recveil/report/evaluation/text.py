@@ -744,9 +744,14 @@ def _(result: NominalLists) -> dict[str, object]:
     return {"nDCG": result.release.of_ranker.ndcg, "of the raw table": result.raw.of_ranker.ndcg}
 
 
+# In place of a share whose interval is below 0, and too wide to report it.
+WORSE = "worse than averages"
+
+
 def _fact(share: Measured, whole: Measured) -> str:
     if not whole.has_share(share):
-        return "not reliable"
+        is_worse = whole.unreliable_reason is None and share.high < 0
+        return WORSE if is_worse else "not reliable"
     return estimate([min(1, end) for end in share[:3]])
 
 
