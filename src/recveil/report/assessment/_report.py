@@ -326,6 +326,7 @@ def render_assessment(
         command=_command_of(audit, folder.name),
         audit_sha256=audit_sha256,
         attributes_sha256=audit["options"].get("attributes_sha256", ""),
+        ratings_sha256=private.get("ratings_sha256", ""),
         unchecked=verification["not_covered"],
         signature=signature._asdict(),
         version=version("recveil"),
@@ -431,8 +432,6 @@ def _left_out(
         yield "dates", "not published"
     if data.get("not_read"):
         yield "columns not read", listed(data["not_read"])
-    if digest := private.get("ratings_sha256"):
-        yield "SHA-256 of the ratings", digest
 
 
 _TITLES = ("What is guaranteed", "What is not guaranteed")
