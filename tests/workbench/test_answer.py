@@ -111,7 +111,7 @@ def test_a_setting_without_targets_is_not_safe():
     result = answer([rare], Question(limit=20, setting=rare.title)).why[1]
     assert "adversaries who know some ratings could attack only 30 of 900 targets" in result
     (line,) = tabulate([rare], Question(limit=20))
-    assert "with some ratings known" in line.within
+    assert "not shown: adversaries who know only some ratings" in line.within
 
 
 def test_a_low_risk_of_too_few_targets_is_not_shown_to_be_within_the_limits():

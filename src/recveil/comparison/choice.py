@@ -269,7 +269,7 @@ def is_candidate(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
 
 
 def has_coverage(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
-    """Return whether some adversary could attack nearly all of the targets."""
+    """Return whether an adversary who knows only some ratings could attack nearly all targets."""
     if not axis.is_search:
         return axis.of(row) is not None
     return bool((row.most_targets_attacked or 0) >= COVERAGE * (row.targets or 1))
@@ -400,8 +400,8 @@ def choose_setting(
         (`FAR_KEPT`) has not the same utility. Never a setting that beats neither of the baselines
         that count, popularity in lists and averages in ratings, nor one that beats fewer of them by
         more than its 95% interval than another setting does. And without a proof, never a setting
-        for which no adversary could attack at least 95% of the targets: a user who was not attacked
-        is not safe.
+        for which no adversary who knows only some ratings could attack at least 95% of the
+        targets: a user who was not attacked is not safe.
 
     Raises
     ------

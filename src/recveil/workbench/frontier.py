@@ -462,7 +462,7 @@ def _describe_limits(row: Row, question: Question) -> str:
     if question.axis.of(row) is None:
         return f"no: {describe_missing(row, question.axis).removeprefix('was ')}"
     if _is_unattacked(row, question):
-        return "not shown: with some ratings known, too few targets were attacked"
+        return "not shown: adversaries who know only some ratings could attack too few targets"
     return "no"
 
 
