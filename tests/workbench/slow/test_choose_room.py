@@ -63,6 +63,22 @@ def test_another_setting_is_stated_next_to_the_answer(compared):
     assert 'id="take"' not in page
 
 
+@pytest.mark.parametrize(
+    ("query", "has_answer", "has_selected"),
+    [
+        ("min_k=3", True, True),
+        ("min_k=3&setting=raw", True, True),
+        ("min_k=99", False, False),
+        ("min_k=99&setting=raw", False, True),
+    ],
+)
+def test_the_marks_of_the_chart_are_those_that_it_states(compared, query, has_answer, has_selected):
+    page = compared.get(f"/choose?limit=100&{query}").text
+    assert ('class="ring"' in page, "the ring marks the answer" in page) == (has_answer,) * 2
+    stated = "the shaded circle marks the setting that is selected" in page
+    assert ('class="dot selected' in page, stated) == (has_selected,) * 2
+
+
 def test_nonsense_ends_in_a_page_without_a_trace(compared):
     for query in ("risk=gold", "limit=0", "min_k=one", "setting=none+such", "utility=%3Cscript%3E"):
         answer = compared.get(f"/choose?{query}")
