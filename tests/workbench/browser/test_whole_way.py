@@ -8,6 +8,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from recveil.auditing import audit
+from recveil.methods import anonymize
+from recveil.report.assessment import report
 from recveil.verification import verify
 
 # A table of one's own instead of invented users, such as u.data of MovieLens 100K.
@@ -268,3 +271,34 @@ def _state_of_last(served, task):
         return project.execute(
             "SELECT state FROM jobs WHERE task = ? ORDER BY id DESC", (task,)
         ).fetchone()[0]
+
+
+VISIBLE = "each => each.map(part => part.checkVisibility())"
+
+
+def test_folded_parts_of_a_report_are_open_in_print(browser, table, tmp_path):
+    anonymize(table, tmp_path / "out", k=5)
+    found = audit(table, release=tmp_path / "out", targets=50)
+    (tmp_path / "audit.html").write_text(found.to_html(), encoding="utf-8")
+    report(tmp_path / "out", tmp_path / "report.html", ratings=table)
+    page = browser.new_page()
+    for name, least in (("audit.html", 10), ("report.html", 1)):
+        page.goto((tmp_path / name).as_uri())
+        page.emulate_media(media="screen")
+        folded = page.locator("details > :not(summary)")
+        assert folded.count() >= least
+        assert not any(folded.evaluate_all(VISIBLE))
+        page.emulate_media(media="print")
+        assert all(folded.evaluate_all(VISIBLE))
+    page.close()
+
+
+def test_folded_parts_of_the_workbench_are_open_in_print_unless_they_are_forms(page):
+    folded = "<details><summary>more</summary>{}</details>"
+    parts = [folded.format(part) for part in ("<p>limits</p>", "<form class=reading>fields</form>")]
+    append = "text => document.querySelector('main').insertAdjacentHTML('beforeend', text)"
+    page.evaluate(append, "".join(parts))
+    last = page.locator("main > details > :not(summary)")
+    assert last.evaluate_all(VISIBLE)[-2:] == [False, False]
+    page.emulate_media(media="print")
+    assert last.evaluate_all(VISIBLE)[-2:] == [True, False]
