@@ -228,8 +228,12 @@ class TestHeadline:
         text = self.headline(retained={"ratings": narrow}, release_gain=wide)
         assert "not significantly better than averages of the raw ratings: it retains -3.7%" in text
         below = wide._replace(high=-0.001)
-        text = self.headline(retained={"ratings": share._replace(high=-0.1)}, release_gain=below)
-        assert "the release is worse than averages" in text
+        worse = {"ratings": share._replace(high=-0.1)}
+        assert "the release is worse than averages" in self.headline(
+            retained=worse, release_gain=below
+        )
+        assert "ratings retained: worse than averages" in repr(self.evaluation(retained=worse))
+        assert "ratings retained: not" in repr(self.evaluation(retained={"ratings": share}))
 
     def test_worse_than_averages_is_stated_if_the_raw_gain_is_too_small(self):
         small, below = Measured(0.01, -0.01, 0.03, 99), Measured(-0.02, -0.04, -0.01, 99)
