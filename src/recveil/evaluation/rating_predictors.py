@@ -856,10 +856,10 @@ def regress_each(
     n_rows, (n, rank) = indptr.size - 1, factors.shape
     solved = np.zeros((penalties.size, n_rows, rank))
     weighted = factors * weights.reshape(n, 1)
-    everything = factors.T @ weighted
+    everything = products_of(factors, weights, np.arange(n))
     present = np.zeros(n, np.bool_)
     for row in range(n_rows):
-        own = indices[indptr[row] : indptr[row + 1]]
+        own = indices[indptr[row] : indptr[row + 1]].astype(np.int64)
         wanted = targets[indptr[row] : indptr[row + 1]]
         if own.size == 0:
             continue
@@ -870,21 +870,60 @@ def regress_each(
                 system = products.copy()
                 for entry in range(own.size):
                     system[entry, entry] += penalties[place] / weights[own[entry]]
-                solved[place, row] = few.T @ np.linalg.solve(system, wanted)
+                solved[place, row] = few.T @ solve_positive(system, wanted)
             continue
         if 2 * own.size <= n:
-            products = factors[own].T @ weighted[own]
+            products = products_of(factors, weights, own)
         else:
             present[own] = True
             missing = np.flatnonzero(~present)
             present[own] = False
-            products = everything.copy()
-            if missing.size:
-                products -= factors[missing].T @ weighted[missing]
+            products = everything - products_of(factors, weights, missing)
         right = weighted[own].T @ wanted
         for place in range(penalties.size):
             system = products.copy()
             for factor in range(rank):
                 system[factor, factor] += penalties[place]
-            solved[place, row] = np.linalg.solve(system, right)
+            solved[place, row] = solve_positive(system, right)
+    return solved
+
+
+@compiled()
+def products_of(factors: NDArray[Any], weights: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+    """Return FᵀWF of some rows: one triangle, four rows at a time, and its mirror image."""
+    rank, whole = factors.shape[1], rows.size // 4 * 4
+    result = np.zeros((rank, rank))
+    for at in range(0, whole, 4):
+        a, b, c, d = rows[at], rows[at + 1], rows[at + 2], rows[at + 3]
+        of_a, of_b, of_c, of_d = factors[a], factors[b], factors[c], factors[d]
+        for i in range(rank):
+            sums = result[i]
+            x, y = weights[a] * of_a[i], weights[b] * of_b[i]
+            z, w = weights[c] * of_c[i], weights[d] * of_d[i]
+            for j in range(i + 1):
+                sums[j] += x * of_a[j] + y * of_b[j] + z * of_c[j] + w * of_d[j]
+    for at in range(whole, rows.size):
+        of_a = factors[rows[at]]
+        for i in range(rank):
+            x = weights[rows[at]] * of_a[i]
+            for j in range(i + 1):
+                result[i, j] += x * of_a[j]
+    for i in range(rank):
+        for j in range(i):
+            result[j, i] = result[i, j]
+    return result
+
+
+@compiled()
+def solve_positive(system: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Solve a system with a positive definite matrix by its Cholesky factor."""
+    factor, solved = np.linalg.cholesky(system), right.copy()
+    for i in range(right.size):
+        for j in range(i):
+            solved[i] -= factor[i, j] * solved[j]
+        solved[i] /= factor[i, i]
+    for i in range(right.size - 1, -1, -1):
+        solved[i] /= factor[i, i]
+        for j in range(i):
+            solved[j] -= factor[i, j] * solved[i]
     return solved
