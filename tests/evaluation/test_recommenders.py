@@ -293,8 +293,12 @@ class TestListMakers:
             expected = expected + scores / np.where(spread < 1e-12, np.inf, spread)
         assert np.allclose(got, expected, rtol=0, atol=1e-9)
 
-    def test_large_tables_give_what_their_spectrum_gives(self, invented, monkeypatch):
+    @pytest.mark.parametrize("well_conditioned", [1e5, 0.0], ids=["single", "double"])
+    def test_large_tables_give_what_their_spectrum_gives(
+        self, invented, monkeypatch, well_conditioned
+    ):
         """Inverted for each strength, or by the longest directions alone."""
+        monkeypatch.setattr(rankers, "_WELL_CONDITIONED", well_conditioned)
         all_users, fitted = UserRows.from_ratings(invented), {}
         for few in (1, 1_000):
             monkeypatch.setattr(rankers, "_FEW", few)

@@ -1,5 +1,6 @@
 """Rankers, which make lists of items from a table of ratings."""
 
+import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -18,6 +19,7 @@ from recveil.evaluation.rating_predictors import (
     Recommender,
     Setting,
     keep_highest,
+    mirror,
     most_carried,
     most_listed,
     multiply_columns,
@@ -214,6 +216,9 @@ _NEAR = 1e-9
 # Measured operations: of a list for each row and item, and per direction of the scores for it; and
 # of an eigendecomposition for each side³.
 _LIST, _A_DIRECTION, _APART = 35.0, 0.3, 0.75
+# Products of the columns are inverted in single precision if their trace is below so many times the
+# strength: the errors of the weights are then below one percent of them.
+_WELL_CONDITIONED = 1e5
 # Similarities are rounded to this many digits.
 _DIGITS = 9
 
@@ -508,7 +513,11 @@ class _Weighed:
     rows: sparse.csr_array
 
     def serve(self, strength: float) -> Numbers:
-        weights = _ease_weights(self.summed.products.copy(), strength)
+        # Half of the digits take half of the time; tables so large need them all.
+        products = self.summed.products
+        is_well_conditioned = np.trace(products) < _WELL_CONDITIONED * strength
+        kind = np.float32 if is_well_conditioned else np.float64
+        weights = _ease_weights(products.astype(kind), strength)
         return self.summed.spread(multiply_rows(self.rows, weights))
 
 
@@ -567,19 +576,28 @@ class _FixedEase:
 
 def _ease_weights(products: Numbers, strength: float) -> Numbers:
     """Return the weights of each item (row) for each other, by a symmetric inverse in place."""
-    from scipy.linalg import lapack  # loaded by `one_thread`
-
     products.flat[:: len(products) + 1] += strength
-    # The transposed array of LAPACK is the same memory.
-    factor, failed = lapack.dpotrf(products.T, lower=1, clean=1, overwrite_a=1)
-    half, failed_too = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    if failed or failed_too:
-        raise np.linalg.LinAlgError("the products of a table are not positive definite")
-    inverse = half.T + half
-    diagonal = np.diag(half).copy()
-    inverse /= -diagonal
-    np.fill_diagonal(inverse, 0)
-    return inverse
+    size, failed = ctypes.c_int(len(products)), ctypes.c_int(0)
+    given = (ctypes.byref(size), ctypes.c_void_p(products.ctypes.data), ctypes.byref(size))
+    # LAPACK's lower triangle is the upper one of a transposed array, which is the same memory.
+    for routine in ("potrf", "potri"):
+        _lapack(routine, products.dtype)(b"L", *given, ctypes.byref(failed))
+        if failed.value:
+            raise np.linalg.LinAlgError("the products of a table are not positive definite")
+    weights = products.astype(np.float64, copy=False)
+    mirror(weights)
+    weights /= -np.diag(weights).copy()
+    np.fill_diagonal(weights, 0)
+    return weights
+
+
+def _lapack(name: str, kind: "np.dtype[Any]") -> Callable[..., None]:
+    # SciPy's own function would keep the interpreter's lock, and other recommenders waiting.
+    from numba.extending import get_cython_function_address
+
+    precision = "s" if kind == np.float32 else "d"
+    address = get_cython_function_address("scipy.linalg.cython_lapack", precision + name)
+    return ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 4)(address)
 
 
 # EASE by table, form and strength, for as long as the table lives.

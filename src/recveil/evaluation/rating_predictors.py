@@ -527,7 +527,7 @@ def multiply_columns(
         first = order if symmetric else indptr[row_of]
         _add_rows(starts, row_of, first, left[order], indptr, indices, right, sums)
         if symmetric:
-            _mirror(sums)
+            mirror(sums)
         result.append(sums)
     return result
 
@@ -536,9 +536,9 @@ def multiply_columns(
 _SIDE = 64
 
 
-# Copies what is above the diagonal below it.
 @compiled()
-def _mirror(square: NDArray[Any]) -> None:
+def mirror(square: NDArray[Any]) -> None:
+    """Copy what is above the diagonal below it."""
     n = len(square)
     for top in range(0, n, _SIDE):
         for left in range(top, n, _SIDE):
