@@ -320,6 +320,10 @@ ROWS = {
 }
 
 
+def _starts(ratings):
+    return np.cumsum(ratings.support) - ratings.support
+
+
 class TestBadTables:
     @pytest.fixture
     def reject(self, tmp_path):
@@ -342,6 +346,23 @@ class TestBadTables:
         texts = STATISTICS[name]
         lines = [f'{item},"{text}"' for item, text in zip(MANY.items, texts, strict=True)]
         reject("\n".join(["item_id,stars", *lines]), "id.personal", "'stars'", ratings=MANY)
+
+    @pytest.mark.parametrize("form", ["seconds", "days", "iso", "last"])
+    def test_times_of_the_ratings(self, reject, form, tmp_path):
+        """Also where the release has no dates."""
+        days = np.random.default_rng(1).integers(15_000, 16_000, MANY.n_ratings)
+        columns = MANY.user_positions(), MANY.items[MANY.indices], MANY.values
+        dated = Ratings.from_columns(*columns, days=days, scale=FIVE)
+        kind = np.maximum if form == "last" else np.minimum
+        found = kind.reduceat(days[np.argsort(MANY.indices, kind="stable")], _starts(MANY))
+        texts = {"seconds": found * 86_400 + 7, "iso": found.astype("datetime64[D]").astype(str)}
+        lines = [
+            f"{item},{text}" for item, text in zip(MANY.items, texts.get(form, found), strict=True)
+        ]
+        text = "\n".join(["item_id,since", *lines])
+        reject(text, "id.personal", "'since'", ratings=dated)
+        rv.convert(dated, tmp_path / "dated.csv")
+        reject(text, "id.personal", "'since'", ratings=tmp_path / "dated.csv", scale=FIVE)
 
     @pytest.mark.parametrize("name", ROWS)
     def test_the_row_of_a_user(self, reject, name):

@@ -764,11 +764,16 @@ def prepare(
 
 def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times: bool) -> Reading:
     """Read the ratings, with times for a release with dates."""
-    # Other releases have no dates, so that invalid times are no error.
+    # Other releases have no dates, so that invalid times are no error; but an item table may have
+    # times of ratings.
     has_cohort = request.options.get("cohort") is not None
     try:
         reading = understand(
-            request.source, times=times, k=request.k or 1, user_files=user_files, **request.reading
+            request.source,
+            times=times or request.item_table is not None,
+            k=request.k or 1,
+            user_files=user_files,
+            **request.reading,
         )
     except RecveilError as error:
         if error.code == "rating.duplicate" and has_cohort:

@@ -29,6 +29,7 @@ _LONGEST = 20  # a longer number is a bit map
 _CHANCE, _CHANCE_OF_USERS = 1e-7, 1e-3
 # A mark of so many items, and not of as many others, is of a user who rated nearly these.
 _FEWEST_MARKED, _MOST_ALIKE = 8, 0.9
+_DATE = re.compile(r"\d{4}-\d\d")  # such texts have the order of their dates
 _WORD = re.compile(r"\w+")
 _NUMBER_IN_TEXT = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?")
 
@@ -101,6 +102,13 @@ def _statistics_of(ratings: Ratings) -> Iterator[_Statistic]:
     yield _Statistic("item counts", ratings.support, 0.0)
     yield _Statistic("sums of ratings", sums, 0.0)
     yield _Statistic("mean ratings", sums / counts, _ROUNDED)
+    if ratings.days is not None:
+        days = ratings.days.astype(np.float64)
+        yield _Statistic("mean dates", np.bincount(ratings.indices, days, ratings.n_items) / counts)
+        for name, limit, start in ("first", np.minimum, np.inf), ("last", np.maximum, -np.inf):
+            found = np.full(ratings.n_items, start)
+            limit.at(found, ratings.indices, days)
+            yield _Statistic(f"{name} dates", np.where(ratings.support > 0, found, 0.0))
     levels = np.unique(ratings.values)
     if levels.size > _MOST_LEVELS:
         return
@@ -133,7 +141,7 @@ def _numbers_of(texts: list[str]) -> Iterator[NDArray[np.float64]]:
     if longest <= _LONGEST and np.isfinite(numbers).sum() == len(texts) - texts.count(""):
         return
     codes = np.unique(texts, return_inverse=True)[1]
-    if codes.max() < _MOST_LEVELS:
+    if codes.max() < _MOST_LEVELS or all(map(_DATE.match, filter(None, texts))):
         yield codes.astype(np.float64)
     found = [_NUMBER_IN_TEXT.findall(text) for text in texts]
     most = min(max(map(len, found)), _MOST_NUMBERS)
