@@ -918,7 +918,7 @@ class TestHighDisclosure:
         equal = equal._replace(published_share=0.1, membership_auc=0.96)
         choice = choose_setting([self.BEST, equal], 0.2)
         assert choice.less_disclosing == [equal]
-        assert "at equal utility, “padded, k = 5” has 0.96" in headline_of(choice)
+        assert "at no lower utility, “padded, k = 5” has 0.96" in headline_of(choice)
         low = {"membership_auc": 0.7, "membership_auc_low": 0.6, "published_share": 0.4}
         rows = [self.BEST._replace(**low), equal._replace(**low | {"published_share": 0.1})]
         assert headline_of(choose_setting(rows, 0.2)) == (

@@ -210,7 +210,10 @@ def _of_synthetic(result: Erasure) -> Iterator[str]:
     )
     if result.newest.manifest.settings.get("item_catalog") == "rated items":
         yield "The list of items is outside this bound: one that only this user rated stays in it."
-    yield "The privacy loss remains: what was published remains published."
+    yield (
+        "The privacy loss remains: what was published remains published. This bound is of one "
+        "release; those of several releases of the same users add up."
+    )
 
 
 def _of_replaced(result: Erasure) -> Iterator[str]:

@@ -121,3 +121,13 @@ def test_stars_are_counted_and_words_stay_words():
     for words in (["good", "bad", "5*"], ["A1", "B2"], ["hate", "love", "+"]):
         with raises("rating.words"):
             parse_ratings(pa.chunked_array([words]), str)
+
+
+@pytest.mark.parametrize("name", ["liked", "is_liked", "clicked", "purchased"])
+def test_zeros_of_a_column_of_likes_are_no_likes(name):
+    """The column is read by its name, whether or not rows are to be likes."""
+    table = pa.table({"user": [1, 1, 2, 2], "item": [1, 2, 1, 3], name: [1, 0, 1, 0]})
+    assert understand(table).ratings.n_ratings == 4
+    with raises("rating.zero", "0 may mean a dislike"):
+        understand(table, likes=True)
+    assert understand(table, likes=True, drop_off_scale=True).ratings.n_ratings == 2

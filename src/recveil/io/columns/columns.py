@@ -34,7 +34,10 @@ USUAL_NAMES = {
         *("songid", "animeid", "jokeid", "businessid", "iid", "item", "i", "movie", "product"),
         *("book", "artist", "track", "song", "anime", "joke", "business"),
     ),
-    "rating": ("rating", "ratings", "score", "stars", "weight", "value", "bookrating", "overall"),
+    "rating": (
+        *("rating", "ratings", "score", "stars", "weight", "value", "bookrating", "overall"),
+        *("liked", "isliked", "clicked", "isclicked", "purchased"),
+    ),
     "time": (
         *("timestamp", "time", "date", "datetime", "day", "unixreviewtime", "ratedat"),
         *("ratedon", "ratingtime", "ratingdate", "ratingtimestamp", "ts", "tstamp", "unixtime"),

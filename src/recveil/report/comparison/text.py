@@ -373,7 +373,7 @@ def _warn_first(choice: Choice, row: Row) -> list[str]:
         ]
     amount, least = format_disclosure(row, name), next(iter(choice.least_disclosing), None)
     if equal is not None and (getattr(equal, name) is not None):
-        instead = f"at equal utility, “{equal.title}” has {format_disclosure(equal, name)[1]}"
+        instead = f"at no lower utility, “{equal.title}” has {format_disclosure(equal, name)[1]}"
     elif least is not None:
         instead = f"lowest: “{least.title}”, {format_disclosure(least, name)[1]}"
     else:
@@ -464,7 +464,7 @@ def _describe_others(choice: Choice) -> Iterator[str]:
         yield "As good: the 95% intervals overlap."
     if names := [f"“{other.title}”" for other in choice.less_disclosing]:
         verb, them = ("discloses", "it") if len(names) == 1 else ("disclose", "them")
-        yield f"{_join(names)} {verb} far less at equal utility: consider {them} first."
+        yield f"{_join(names)} {verb} far less at no lower utility: consider {them} first."
     if names := [f"“{other.title}”" for other in choice.more_disclosing]:
         verbs = ("is", "discloses") if len(names) == 1 else ("are", "disclose")
         yield f"{_join(names)} {verbs[0]} not distinguishably better, and {verbs[1]} far more."
