@@ -1,12 +1,13 @@
 import sys
 import threading
 
+import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from recveil.runtime.memory import require_address_space
 from recveil.runtime.progress import track
-from recveil.runtime.threads import in_second_thread, one_thread, pool
+from recveil.runtime.threads import in_second_thread, invert_upper, one_thread, pool
 from shared.runtime_threads import LITTLE, said
 
 resource = pytest.importorskip("resource")
@@ -174,3 +175,14 @@ class TestInSecondThread:
         with pytest.raises(KeyboardInterrupt), in_second_thread(work):
             interrupt()
         assert 0 < len(steps) < 10**9
+
+
+@pytest.mark.parametrize(("kind", "near"), [(np.float64, 1e-12), (np.float32, 1e-4)])
+def test_an_inverse_is_that_of_numpy(kind, near):
+    rows = np.random.default_rng(1).random((40, 9))
+    products = rows.T @ rows + np.eye(9)
+    inverted = products.astype(kind)
+    invert_upper(inverted)
+    assert np.allclose(np.triu(inverted), np.triu(np.linalg.inv(products)), atol=near)
+    with pytest.raises(ArithmeticError):
+        invert_upper(-np.eye(3, dtype=kind))

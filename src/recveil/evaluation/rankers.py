@@ -1,6 +1,5 @@
 """Rankers, which make lists of items from a table of ratings."""
 
-import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -31,7 +30,7 @@ from recveil.ratings import RatingScale
 from recveil.release.records import Records
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
-from recveil.runtime.threads import one_thread
+from recveil.runtime.threads import invert_upper, one_thread
 
 # A table with more rows, and items, than this is taken apart on so many items alone.
 MOST_MODELLED = 5_000
@@ -577,27 +576,12 @@ class _FixedEase:
 def _ease_weights(products: Numbers, strength: float) -> Numbers:
     """Return the weights of each item (row) for each other, by a symmetric inverse in place."""
     products.flat[:: len(products) + 1] += strength
-    size, failed = ctypes.c_int(len(products)), ctypes.c_int(0)
-    given = (ctypes.byref(size), ctypes.c_void_p(products.ctypes.data), ctypes.byref(size))
-    # LAPACK's lower triangle is the upper one of a transposed array, which is the same memory.
-    for routine in ("potrf", "potri"):
-        _lapack(routine, products.dtype)(b"L", *given, ctypes.byref(failed))
-        if failed.value:
-            raise np.linalg.LinAlgError("the products of a table are not positive definite")
+    invert_upper(products)
     weights = products.astype(np.float64, copy=False)
     mirror(weights)
     weights /= -np.diag(weights).copy()
     np.fill_diagonal(weights, 0)
     return weights
-
-
-def _lapack(name: str, kind: "np.dtype[Any]") -> Callable[..., None]:
-    # SciPy's own function would keep the interpreter's lock, and other recommenders waiting.
-    from numba.extending import get_cython_function_address
-
-    precision = "s" if kind == np.float32 else "d"
-    address = get_cython_function_address("scipy.linalg.cython_lapack", precision + name)
-    return ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 4)(address)
 
 
 # EASE by table, form and strength, for as long as the table lives.

@@ -19,6 +19,7 @@ from recveil.runtime.memory import require_address_space, require_thread_room
 from recveil.runtime.progress import Cancelled, HowFar, listening
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from threadpoolctl import ThreadpoolController
 
 
@@ -164,3 +165,22 @@ def _take(library: ctypes.CDLL, n_callers: int) -> None:
     finally:
         for each in taken:
             give_back(each)  # returned to the library, which keeps it for its next call
+
+
+def invert_upper(matrix: "NDArray[Any]") -> None:
+    """Invert a symmetric positive definite matrix in place, above its diagonal.
+
+    SciPy's own functions would keep the interpreter's lock, and a second thread waiting.
+    """
+    from numba.extending import get_cython_function_address
+
+    size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
+    given = ctypes.byref(size), ctypes.c_void_p(matrix.ctypes.data), ctypes.byref(size)
+    # LAPACK's lower triangle is the upper one of a transposed array, which is the same memory.
+    for routine in ("potrf", "potri"):
+        name = {4: "s", 8: "d"}[matrix.itemsize] + routine
+        address = get_cython_function_address("scipy.linalg.cython_lapack", name)
+        call = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 4)(address)
+        call(b"L", *given, ctypes.byref(failed))
+        if failed.value:
+            raise ArithmeticError("a matrix to invert is not positive definite")
