@@ -61,7 +61,7 @@ experiments: export OPENBLAS_NUM_THREADS = 1
 experiments: $(READY)  ## The papers' tables and figures: DATA=path/to/ml-100k [ML1M=path/to/ml-1m] [ONLY="chang thesis"]
 	@test -f "$(DATA)/u.data" || \
 		{ echo "Give the folder of MovieLens 100K: make experiments DATA=path/to/ml-100k"; exit 2; }
-	@echo "All of it takes more than an hour of processor time, on two cores"
+	@echo "All of it takes about an hour of processor time, on two cores; more with ML1M"
 	$(if $(ONLY),,-$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]")
 	$(BIN)/python experiments/reproduction.py "$(DATA)" $(if $(ML1M),--ml1m "$(ML1M)") $(if $(ONLY),--only $(ONLY))
 
