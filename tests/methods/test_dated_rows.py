@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import recveil as rv
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.evaluation.split import split_by_time
 from recveil.methods import SparseRows, anonymize, dry_run
 from recveil.methods.sparse.classes import Dealt, DrawnItems, date_cells
 from recveil.ratings import Ratings
@@ -153,8 +152,6 @@ def test_an_order_is_that_of_the_medians(tmp_path, file_format):
     bare = next(folder.glob("ratings.*"))
     with pytest.warns(UserWarning, match="1990"), raises("option.unsupported", "split by user"):
         rv.convert(bare, tmp_path / "to", target_format="movielens", split=0.2, split_by="time")
-    with pytest.warns(UserWarning, match="1990"), raises("option.unsupported", "split by user"):
-        split_by_time(rv.read(bare))
 
 
 def test_users_of_the_layout_groups_have_the_dates_of_their_group(tmp_path):

@@ -19,7 +19,6 @@ from scipy import sparse
 from recveil.attacks import AttackTarget
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.coverage import Coverage
-from recveil.release.dates import reject_positions
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
@@ -169,7 +168,6 @@ def split_by_time(ratings: Ratings, share: float = 0.2) -> TimeSplit:
     """
     _check_share(share)
     days = DatedRows.from_ratings(ratings).days
-    reject_positions(days, ratings.indptr)
     cut = _end_of(days, 1 - share)
     before, users, items = days < cut, ratings.user_positions(), ratings.indices
     is_user = np.bincount(users[before], minlength=ratings.n_users) > 0
