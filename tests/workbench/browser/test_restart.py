@@ -24,7 +24,7 @@ def test_a_project_outlives_a_kill_in_the_middle(open_tab, served, table):
         page.wait_for_selector("#statistics")  # the table is still there
         page.goto(f"{served.base}/choose")
         page.wait_for_selector("[data-state=stopped]")
-        page.evaluate("document.querySelector('.methods details').open = true")
+        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         for box in page.query_selector_all(".methods input"):
             box.set_checked(box.get_attribute("name") == "method-sparse")
         page.click("button:has-text('Compare these')")
