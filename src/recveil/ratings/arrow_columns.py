@@ -23,7 +23,7 @@ def tidied(column: pa.ChunkedArray) -> pa.ChunkedArray:
     # Chunk by chunk first: Arrow does not unify dictionaries that hold a null.
     column = pa.chunked_array([_each_once(chunk) for chunk in column.chunks]).unify_dictionaries()
     codes = pa.chunked_array([chunk.indices for chunk in column.chunks])
-    used = pa.array(np.sort(codes.unique().drop_null().to_numpy()), codes.type)
+    used = codes.unique().drop_null().sort()
     values = column.chunk(0).dictionary.take(used)
     places = pc.index_in(codes, value_set=used)  # null stays null
     chunks = [pa.DictionaryArray.from_arrays(each, values) for each in places.chunks]

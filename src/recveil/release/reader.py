@@ -282,7 +282,7 @@ def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:
     types = manifest.columns
     if file.suffix == ".csv":
         for batch in _csv(file, types):
-            yield pa.table(batch).select(types.names).cast(types)
+            yield pa.Table.from_batches([batch]).select(types.names).cast(types)
         return
     with decoding(file, wanted="batches", columns=types.names, rows=_ROWS_AT_ONCE) as found:
         for field in found.schema:
@@ -294,7 +294,7 @@ def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:
                     code="release.damaged",
                 )
         for batch, _ in found.batches:
-            yield pa.table(batch).cast(types)
+            yield pa.Table.from_batches([batch]).cast(types)
 
 
 def _whole_table(file: Path) -> pa.Table:

@@ -234,7 +234,7 @@ def _places(keys: NDArray[Any]) -> NDArray[np.int64]:
     return places
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _disagreeing(
     indptr: NDArray[Any], pairs: NDArray[Any], item_of: NDArray[Any], most_comparisons: int
 ) -> int:

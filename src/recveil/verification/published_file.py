@@ -54,7 +54,7 @@ def csv_pieces(path: Path, schema: pa.Schema, violations: list[Violation]) -> It
         line = _compare(path, stream, schema.empty_table(), line, violations, header=True)
         n_before = 0
         for batch in reader:
-            text = pa.table(batch).select(schema.names)
+            text = pa.Table.from_batches([batch]).select(schema.names)
             table = text.cast(schema)
             line = line and _compare(path, stream, table, line, violations)
             if not line:
@@ -136,7 +136,7 @@ def parquet_pieces(
             small = rows_of[group] <= MOST_ROWS
             pieces = []
             for batch, _ in batches:
-                piece = pa.table(batch).cast(coded)
+                piece = pa.Table.from_batches([batch]).cast(coded)
                 pieces += [piece] if small else []
                 yield piece
             if small:
