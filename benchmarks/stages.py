@@ -21,11 +21,15 @@ from scipy import sparse
 
 from recveil.clustering.k_gather import KGather
 from recveil.datasets import make_ratings
+from recveil.evaluation.rankers import Ease
+from recveil.evaluation.ranking_metrics import relevance_threshold
+from recveil.evaluation.split import TrainingTable
 from recveil.io import read_ratings, write_ratings
 from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
 from recveil.predict import FunkSVD, Padding
 from recveil.ratings import Ratings
 from recveil.release.records import Groups
+from recveil.runtime.threads import one_thread
 from recveil.verification import verify
 
 RANK = 50
@@ -380,6 +384,45 @@ def sample(folder: Path) -> float:
     return timed(lambda: subprocess.run(run, check=True, stdout=subprocess.DEVNULL))  # noqa: S603
 
 
+STRENGTH = 500.0
+
+
+class EaseOfOneStrength(Ease):
+    """EASE without a choice of its strength."""
+
+    serving_settings = ((STRENGTH,),)
+
+
+def like_movielens() -> Ratings:
+    """Return a table as large as MovieLens 1M: EASE inverts a matrix of its items."""
+    return make_ratings(6_040, 3_706, 1_000_209, seed=1)
+
+
+def ease(_folder: Path) -> float:
+    """Learn EASE of one strength."""
+    few, table = (TrainingTable.from_ratings(each) for each in (small(), like_movielens()))
+    with one_thread():
+        EaseOfOneStrength().fit(few, ())
+        return timed(lambda: EaseOfOneStrength().fit(table, ()))
+
+
+def ease_by_numpy(_folder: Path) -> float:
+    """Learn the same weights as the paper does: a sparse product, an inverse, a division."""
+    ratings = like_movielens()
+    likes = ratings.csr.astype(np.float64)
+    likes.data = (likes.data >= relevance_threshold(ratings.scale)).astype(np.float64)
+
+    def learn() -> None:
+        products = (likes.T @ likes).toarray()
+        products.flat[:: len(products) + 1] += STRENGTH
+        inverse = np.linalg.inv(products)
+        weights = inverse / -np.diag(inverse)
+        np.fill_diagonal(weights, 0)
+
+    with one_thread():
+        return timed(learn)
+
+
 def file_size(folder: Path, name: str) -> float:
     """Return a file's size in MB."""
     return (folder / name).stat().st_size / 1e6
@@ -441,6 +484,9 @@ STAGES["anonymize simple, b = 2, l = 3"] = Stage(
     {"recveil": whole_job("diverse-5", *DIVERSE, "--b", "2", "--l", "3")}, {"recveil": 10}
 )
 STAGES["verify padded, k = 50"] = Stage({"recveil": check, "pandas": check_by_pandas}, {})
+STAGES["EASE, one strength"] = Stage(
+    {"recveil": ease, "numpy": ease_by_numpy}, {"recveil": 1, "numpy": 1}
+)
 STAGES["inspect"] = Stage({"recveil": verb("inspect")}, {})
 STAGES["sample as many users"] = Stage({"recveil": sample}, {})
 STAGES["audit"] = Stage({"recveil": verb("audit")}, {})
