@@ -18,7 +18,6 @@ from recveil.evaluation.rating_predictors import (
     Recommender,
     Setting,
     keep_highest,
-    mirror,
     most_carried,
     most_listed,
     multiply_columns,
@@ -28,6 +27,7 @@ from recveil.evaluation.rating_predictors import (
 from recveil.evaluation.split import InnerSplit, TrainingTable, UserRows
 from recveil.ratings import RatingScale
 from recveil.release.records import Records
+from recveil.runtime.compiled import mirror
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import invert_upper, one_thread

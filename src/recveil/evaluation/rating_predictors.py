@@ -26,7 +26,7 @@ from recveil.evaluation.split import (
 )
 from recveil.ratings import RatingScale
 from recveil.ratings.sorted_rows import sorted_unique
-from recveil.runtime.compiled import compiled
+from recveil.runtime.compiled import compiled, mirror
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
@@ -530,21 +530,6 @@ def multiply_columns(
             mirror(sums)
         result.append(sums)
     return result
-
-
-# Side of a tile that is mirrored: both fit a core's cache.
-_SIDE = 64
-
-
-@compiled()
-def mirror(square: NDArray[Any]) -> None:
-    """Copy what is above the diagonal below it."""
-    n = len(square)
-    for top in range(0, n, _SIDE):
-        for left in range(top, n, _SIDE):
-            for row in range(top, min(top + _SIDE, n)):
-                for column in range(max(left, row + 1), min(left + _SIDE, n)):
-                    square[column, row] = square[row, column]
 
 
 def multiply_rows(

@@ -222,3 +222,18 @@ def pack_rows(indptr: NDArray[Any], indices: NDArray[Any], n_columns: int) -> ND
         for at in range(indptr[row], indptr[row + 1]):
             bits[row, indices[at] // 64] |= np.uint64(1) << np.uint64(indices[at] % 64)
     return bits
+
+
+# Side of a tile that is mirrored: both fit a core's cache.
+_SIDE = 64
+
+
+@compiled()
+def mirror(square: NDArray[Any]) -> None:
+    """Copy what is above the diagonal below it."""
+    n = len(square)
+    for top in range(0, n, _SIDE):
+        for left in range(top, n, _SIDE):
+            for row in range(top, min(top + _SIDE, n)):
+                for column in range(max(left, row + 1), min(left + _SIDE, n)):
+                    square[column, row] = square[row, column]

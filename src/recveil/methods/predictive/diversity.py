@@ -1,6 +1,7 @@
 """Cost: what diversity took from the release."""
 
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from recveil.predict import Padded
 from recveil.ratings import Ratings
 from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.records import Groups, Records
-from recveil.runtime.compiled import compiled, count_bits, pack_rows
+from recveil.runtime.compiled import compiled, count_bits, mirror, pack_rows
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.verification.diversity import check_diversity, check_parameters
@@ -84,6 +85,10 @@ def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> N
     must stay for good, since the set's other edges then have to as well.
     """
     rows = _ones(support, np.int8) + _ones(added, np.int8)
+    # Rare items come first, since sets with them are the likeliest to need an edge.
+    n_holders = np.bincount(rows.indices, minlength=rows.shape[1])
+    place_of = np.argsort(np.argsort(n_holders, kind="stable"), kind="stable").astype(np.int32)
+    rows = sparse.csr_array((rows.data, place_of[rows.indices], rows.indptr), shape=rows.shape)
     rows.sort_indices()
     groups = np.repeat(np.arange(support.shape[0]), np.diff(added.indptr))
     order = np.argsort(-harm, kind="stable")
@@ -92,7 +97,7 @@ def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> N
         columns = rows.tocsc()
         holders = pack_rows(columns.indptr, columns.indices, support.shape[0])
     return _prune(
-        *(rows.indptr, rows.indices.copy(), groups, added.indices, order),
+        *(rows.indptr, rows.indices.copy(), groups, place_of[added.indices], order),
         *(_pair_counts(rows), holders, least),
     )
 
@@ -106,7 +111,16 @@ def _pair_counts(table: Any) -> NDArray[Any]:
     """Return in how many groups each pair of items occurs, shape (n_items, n_items)."""
     narrow = np.uint16 if table.shape[0] < 1 << 16 else np.uint32
     counts = np.zeros((table.shape[1], table.shape[1]), narrow)
-    _count_pairs(table.indptr, table.indices, counts)
+    # The rows of a bundle are equal: count each distinct row once, times its number.
+    edges = zip(table.indptr[:-1], table.indptr[1:], strict=True)
+    digests = [sha256(table.indices[start:end]).digest() for start, end in edges]
+    _, first, times = np.unique(digests, return_index=True, return_counts=True)
+    distinct = table[first]
+    columns = distinct.tocsc()
+    _count_pairs(
+        *(distinct.indptr, distinct.indices, columns.indptr, columns.indices),
+        *(times.astype(narrow), counts),
+    )
     return counts
 
 
@@ -161,11 +175,24 @@ def _cheapest(
 
 
 @compiled()
-def _count_pairs(indptr: NDArray[Any], indices: NDArray[Any], counts: NDArray[Any]) -> None:
-    for row in range(indptr.size - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            for j in range(indptr[row], indptr[row + 1]):
-                counts[indices[i], indices[j]] += 1
+def _count_pairs(
+    starts: NDArray[Any],
+    items: NDArray[Any],
+    holder_starts: NDArray[Any],
+    holders: NDArray[Any],
+    times: NDArray[Any],
+    counts: NDArray[Any],
+) -> None:
+    """Count each item with itself and later ones: its counts stay in the processor's cache."""
+    at = starts[:-1].copy()
+    for item in range(counts.shape[0]):
+        of_item = counts[item]
+        for holder in range(holder_starts[item], holder_starts[item + 1]):
+            row = holders[holder]
+            for other in items[at[row] : starts[row + 1]]:
+                of_item[other] += times[row]
+            at[row] += 1
+    mirror(counts)
 
 
 @compiled()
