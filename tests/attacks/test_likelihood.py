@@ -1,6 +1,7 @@
 """Likelihood: a worked example, a plain oracle, and that it never finds less than others do."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from recveil.attacks import (
     choose_targets,
     draw_knowledge,
 )
+from recveil.attacks.reidentification.likelihood import DateDifferences
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 
@@ -47,6 +49,33 @@ def test_a_worked_example():
     mass = sum(math.exp(score) for score in scores)
     bits = [-math.log2(math.exp(score) / mass) for score in scores]
     assert guesses.bits == pytest.approx(bits, rel=1e-4)
+
+
+def test_date_differences_by_hand():
+    # All rated three items alike; the third user is the second one, 100 days later.
+    # Known: days 10, 12 and 20 of the first user, differences of 2 and 8 (the others': 3 and 7).
+    days = [510, 512, 520, 10, 13, 20, 110, 113, 120]
+    ratings = Ratings.from_columns(list("aaabbbccc"), list("xyz") * 3, [4, 5, 3] * 3, days)
+    known = Knowledge(
+        *(np.array([0]), np.array([0, 3]), np.arange(3, dtype=np.int32)),
+        *(np.array([4, 5, 3], np.float32), np.array([10, 12, 20], np.int32), None, 0),
+    )
+    candidates = Candidates.from_ratings(ratings)
+
+    def attack(error, most_days):
+        attack = DateDifferences(Likelihood(date_error=error), most_days)
+        return attack.attack(candidates, known, np.arange(3))
+
+    # Of the second and third user, two dates agree by each of their shifts, of the first all.
+    assert attack(0, 500).best.tolist() == [0]
+    # One day of error on each side spans the three shifts of 0, 1 and 0 days.
+    assert attack(1, 500).tied_users.tolist() == [3]
+    # The first user's dates would be shifted by more than 499 days, the third's are not.
+    assert attack(0, 499).best.tolist() == [-1]
+    assert attack(0, 499).tied_users.tolist() == [2]
+    assert attack(0, 99).best.tolist() == [1]
+    with raises("time.missing"):
+        DateDifferences(Likelihood(), 9).attack(candidates, replace(known, days=None), np.arange(3))
 
 
 def oracle(ratings, known, target, attack, kind):

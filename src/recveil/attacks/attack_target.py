@@ -98,6 +98,8 @@ class AttackTarget:
     days: NDArray[np.int32] | None = None
     attributes: Mapping[str, list[Counter[str]]] = field(default_factory=dict)
     known_attributes: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    # Most days by which all dates of a user were shifted; 0 for true dates
+    date_shift: int = 0
 
     @staticmethod
     def from_release(release: Sides, ratings: Ratings) -> "AttackTarget":
@@ -339,6 +341,7 @@ class _Classes:
                 name: [each[name] for each in self._attributes]
                 for name in (self._attributes[0] if self._attributes else ())
             },
+            date_shift=settings.get("max_shift", 0),
         )
 
 
@@ -448,7 +451,7 @@ def released_pairs(table: AttackTarget, ratings: Ratings) -> AttackTarget:
     n_words = len(ratings.scale.labels)
     indices = _paired(table.indices, table.values, n_words)
     values = np.ones_like(table.values)
-    records = Records(table.candidates.sizes, table.indptr, indices, values)
+    records = Records(table.candidates.sizes, table.indptr, indices, values, days=table.days)
     candidates = Candidates.from_records([records], ratings.n_items * n_words, LIKES)
     return replace(table, candidates=candidates, indices=indices, values=values)
 

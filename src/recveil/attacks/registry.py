@@ -13,6 +13,7 @@ from recveil.attacks.guesses import Guesses
 from recveil.attacks.knowledge import Knowledge
 from recveil.attacks.reidentification.clusters import ClusterLikelihood
 from recveil.attacks.reidentification.likelihood import (
+    DateDifferences,
     Likelihood,
     LikelyRated,
     Nearest,
@@ -84,13 +85,19 @@ class AttackEntry:
 
 # Attacks in the order in which they are tried. Of equally strong ones, the first is reported.
 ATTACKS: dict[str, AttackEntry] = {}
-# The first is tried where `attack_release` is given a classifier for the release, the second for
-# adversaries who name it.
+# The first is tried where `attack_release` is given a classifier for the release, the second where
+# dates are shifted, the third for adversaries who name it.
 _CONDITIONAL = {
     LikelyRated.name: AttackEntry(
         name=LikelyRated.name,
         description="In rows with fills, it picks the record in which the known items are most "
         "likely real ratings, by a classifier that the adversary trained on a shadow release.",
+        on_release=lambda _adversary, _scale: [],
+    ),
+    DateDifferences.name: AttackEntry(
+        name=DateDifferences.name,
+        description="Where all dates of a user were shifted alike, it picks the record that makes "
+        "the adversary’s knowledge most likely after some shift.",
         on_release=lambda _adversary, _scale: [],
     ),
     Scoreboard.name: AttackEntry(

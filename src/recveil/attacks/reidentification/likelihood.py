@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -261,6 +261,72 @@ def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Like
     [0.0, 0.5, 1.0]
     """
     return [Likelihood.of(adversary, share * scale_range) for share in _SPREADS]
+
+
+@dataclass(frozen=True)
+class DateDifferences:
+    """Scores each record by the most entries that agree after one shift of all its dates.
+
+    Scores are those of `Likelihood`, with the likeliest of the shifts up to `most_days`.
+    """
+
+    name: ClassVar[str] = "date-differences"
+
+    likelihood: Likelihood
+    most_days: int
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> Guesses:
+        """Score every target against the candidates; see `ScoreboardRH.attack`."""
+        likeliest = self._find_likeliest(candidates, knowledge)
+        return guesses_of_best(likeliest, candidates.sizes, record_of[knowledge.targets])
+
+    def _find_likeliest(
+        self, candidates: Candidates, knowledge: Knowledge
+    ) -> Iterator[NDArray[np.int64]]:
+        undated = replace(self.likelihood, date_error=None)
+        points = undated._points(candidates, knowledge)
+        error = self.likelihood.date_error or 0
+        first, last = candidates.day_ends or (0, 0)
+        n_days = last - first + 1
+        gain = points.agree + math.log(max(1.0, n_days / (2 * error + 1))) - points.floor
+        most = self.most_days + error
+        for target in range(knowledge.targets.size):
+            records, places = _shifts(candidates, knowledge, target, most, points.width)
+            n_carried = np.bincount(records, minlength=candidates.n_records)
+            n_near = np.searchsorted(places, places + 2 * error, "right") - np.arange(places.size)
+            n_agreeing = np.zeros(candidates.n_records)
+            np.maximum.at(n_agreeing, places // (4 * most + 1), n_near)
+            score = n_carried * (points.floor + points.bonus) + n_agreeing * gain
+            # Equality is up to rounding: the order of additions must not break ties.
+            yield np.flatnonzero(score >= score.max() - 1e-9)
+
+
+def _shifts(
+    candidates: Candidates, knowledge: Knowledge, target: int, most: int, width: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the record of each value of a known item, and the sorted shifts of those that agree.
+
+    A shift by d days of record r is r (4 most + 1) + most + d: records are apart.
+    """
+    records, shifts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    if knowledge.days is None or candidates.days is None:
+        raise RecveilError(
+            "no dates are known, so their differences cannot be compared; choose another attack",
+            code="time.missing",
+        )
+    for entry in range(knowledge.indptr[target], knowledge.indptr[target + 1]):
+        item = knowledge.items[entry]
+        carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])
+        records.append(candidates.records[carrying].astype(np.int64))
+        shift = candidates.days[carrying] - np.int64(knowledge.days[entry])
+        agrees = np.abs(shift) <= most
+        if knowledge.values is not None:
+            values = candidates.levels[candidates.codes[carrying]]
+            agrees &= np.abs(values - knowledge.values[entry]) <= width
+        shifts.append(records[-1][agrees] * (4 * most + 1) + most + shift[agrees])
+    return np.concatenate(records), np.sort(np.concatenate(shifts))
 
 
 @brief

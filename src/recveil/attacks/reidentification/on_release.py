@@ -16,7 +16,12 @@ from recveil.attacks.inference.fill_detection import find_strikes, strike_out
 from recveil.attacks.knowledge import Knowledge, draw_knowledge, without_dates
 from recveil.attacks.registry import attacks_on_release
 from recveil.attacks.reidentification.clusters import ClusterLikelihood
-from recveil.attacks.reidentification.likelihood import LikelyRated, Nearest
+from recveil.attacks.reidentification.likelihood import (
+    DateDifferences,
+    Likelihood,
+    LikelyRated,
+    Nearest,
+)
 from recveil.attacks.reidentification.residuals import ResidualAttack
 from recveil.attacks.statistics import (
     GroupRate,
@@ -278,8 +283,9 @@ def attack_release(
     exceed the scale, as with noise, all attacks are tried with the published and with the clipped
     values. If the adversary knows attributes that are published, all are also tried among the
     classes that agree. Where values have dates, the attacks are tried without them, and with
-    two widths of the differences that agree. In a co-rated release, all are tried again without the
-    possible fills, in each way of `find_strikes`; records that become identical share their score.
+    two widths of the differences that agree; shifted ones by their differences, too. In a co-rated
+    release, all are tried again without the possible fills, in each way of `find_strikes`; records
+    that become identical share their score.
     Reporting the strongest variant favours the adversary slightly.
 
     Two baselines favour the release. The item mean includes the target's own class; for an item
@@ -374,6 +380,10 @@ def _try_attacks(
         for name, attack in attacks_on_release(fitted, ratings.scale)
         if not compared or name not in _WITHOUT_DATES
     ]
+    if table.date_shift and known.days is not None:
+        differences = DateDifferences(Likelihood.of(adversary), table.date_shift)
+        guessed = differences.attack(table.candidates, known, table.record_of)
+        ways.append(_Way(DateDifferences.name, "", guessed))
     if table.known_attributes and table.attributes:
         ways += _with_attributes(table, ratings.scale, adversary, known, struck)
     return known, ways
