@@ -13,6 +13,7 @@ import pytest
 from error_assertions import raises
 from recveil.comparison import Row, _compare, choose_methods, compare, list_settings, usual_methods
 from recveil.comparison.cells import Ground, Setting, open_folder
+from recveil.comparison.settings import _DEFAULTS
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.registry import Maker, forget, has_k, make_variant, register
@@ -416,12 +417,23 @@ class TestMethods:
 
     @pytest.mark.parametrize("of", ["ratings", "likes", "nominal"])
     def test_today_adds_the_practices_to_the_default_settings(self, of):
-        practices = ["user-sample", "netflix-perturbation", "k-core"]
+        practices = ["user-sample", "netflix-perturbation", "k-core", "date-shift"]
         usual = [setting.title for setting in list_settings(of=of)]
         found = [setting.title for setting in list_settings(["today"], of=of)]
         assert found == ["raw", *practices, *usual[1:]]
         of_nine = [setting.k for setting in list_settings(["today"], [9], of=of)]
         assert set(of_nine) == {None, 9}
+
+    def test_dates_are_shifted_where_the_table_has_some(self, evaluator, invented, monkeypatch):
+        monkeypatch.setitem(_DEFAULTS, "ratings", {"raw": ()})
+        names = "users", "items", "indptr", "indices", "values"
+        kept = {name: getattr(invented, name) for name in names}
+        undated = Ratings(**kept, days=None, scale=invented.scale)
+        for table, has_dates in ((invented, True), (undated, False)):
+            methods = [row.method for row in compare(table, methods=["today"]).rows]
+            assert ("date-shift" in methods) == has_dates
+        (row,) = compare(undated, methods=["date-shift"]).rows
+        assert "--time" in row.problem
 
     @pytest.mark.parametrize(
         ("methods", "ks", "expected"),

@@ -85,7 +85,7 @@ class TestEveryBaseline:
     def test_scales_of_one_rating_and_without_steps(self, name):
         users, items = np.divmod(np.arange(30), 5)
         for values in (np.full(30, 3.0), np.linspace(-9.87654, 9.12345, 30) ** 3):
-            ratings = Ratings.from_columns(users, items, values)
+            ratings = Ratings.from_columns(users, items, values, np.arange(30))
             labels = np.concatenate(
                 [row[1] for row in rows_of(BASELINES[name](1).anonymize(ratings)).values()]
             )

@@ -1,12 +1,15 @@
-"""What publishers do today: samples, perturbation and filters."""
+"""What publishers do today: samples, perturbation, filters and shifted dates."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import Adversary, hold_out, infer_membership
+from recveil.attacks import Adversary, AttackTarget, attack_release, hold_out, infer_membership
 from recveil.auditing.shadow_releases import attack_by_shadows
 from recveil.datasets import make_ratings
-from recveil.methods import KCore, NetflixPerturbation, UserSample
+from recveil.methods import DateShift, KCore, NetflixPerturbation, UserSample
 from recveil.ratings import Ratings
 
 
@@ -119,6 +122,40 @@ class TestKCore:
             KCore(300, seed=1).anonymize(ratings)
 
 
+class TestDateShift:
+    def test_all_dates_of_a_user_move_alike_within_the_limit(self, ratings):
+        release = DateShift(30, seed=1).anonymize(ratings)
+        assert published(release) == cells(ratings)
+        (block,) = release.published.blocks()
+        offsets = []
+        for record, user in enumerate(release.private.groups.members):
+            days = block.days[block.indptr[record] : block.indptr[record + 1]]
+            moved = days - ratings.days[ratings.indptr[user] : ratings.indptr[user + 1]]
+            assert np.ptp(moved) == 0
+            offsets.append(moved[0])
+        assert -30 <= min(offsets) < -20
+        assert 20 < max(offsets) <= 30
+
+    def test_differences_identify_users_of_equal_ratings(self):
+        """All rate alike, and differ in their differences of days alone; or not in these either."""
+        users, items = np.divmod(np.arange(600), 6)
+        steps = np.random.default_rng(1).integers(0, 400, (100, 6))
+        for days, low, high in ((steps, 0.9, 1), (np.tile(steps[0], (100, 1)), 0, 0.02)):
+            table = Ratings.from_columns(users, items, items % 3 + 1, 15_000 + days.ravel())
+            target = AttackTarget.from_release(DateShift(seed=1).anonymize(table), table)
+            knows = Adversary(known=4, date_error=1)
+            found = attack_release(table, target, knows, np.arange(100))
+            assert low <= found.by_attack["date-differences"].rate <= high
+            assert found.reidentified.rate <= 0.2 or found.attack == "date-differences"
+            undated = attack_release(table, target, replace(knows, date_error=None), np.arange(100))
+            assert undated.reidentified.rate == pytest.approx(0.01)
+            assert "date-differences" not in undated.by_attack
+
+    def test_a_table_without_dates_is_an_error(self):
+        with raises("time.missing"):
+            DateShift().anonymize(Ratings.from_columns([1, 2], ["a", "a"], [1, 5]))
+
+
 @pytest.mark.parametrize("share", [0, 1, -0.1, float("nan"), "half"])
 @pytest.mark.parametrize("method", [UserSample, NetflixPerturbation])
 def test_bad_shares(ratings, method, share):
@@ -127,6 +164,7 @@ def test_bad_shares(ratings, method, share):
 
 
 @pytest.mark.parametrize("least", [0, -1, 2.0, True, "5"])
-def test_bad_min_ratings(ratings, least):
-    with raises("argument.value", "min_ratings"):
-        KCore(least).anonymize(ratings)
+@pytest.mark.parametrize(("method", "name"), [(KCore, "min_ratings"), (DateShift, "max_shift")])
+def test_bad_whole_numbers(ratings, least, method, name):
+    with raises("argument.value", name):
+        method(least).anonymize(ratings)

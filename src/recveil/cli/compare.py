@@ -36,7 +36,7 @@ def compare(
             help="The methods to compare, such as padded,simple,raw; all: one of each kind; "
             "padding: degrees of padding from simple to padded rows, which the chart joins by a "
             "line (Chang et al., section 7); today: what publishers do today (raw, user-sample, "
-            "netflix-perturbation, k-core) and the default settings. Other baselines: "
+            "netflix-perturbation, k-core, date-shift) and the default settings. Other baselines: "
             "randomized-response (Warner 1965), geometric, geometric-noise-first, gaussian-noise "
             "(Chen 2012, section 2.2). By default a few settings, which the estimate names.",
         ),

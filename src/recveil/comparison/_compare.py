@@ -58,6 +58,8 @@ from recveil.runtime.safe_repr import brief
 
 _READING = "Reading ratings"
 _NO_DATES = "Compared releases have no dates"
+# The method whose releases have dates
+_DATED = "date-shift"
 _DATING = "; anonymize publishes them by period with dates (--dates)"
 # A setting of so many pairs of a user and an item takes about ten minutes.
 _MOST_PAIRS = 200_000_000
@@ -264,9 +266,11 @@ def _perform(
     """Compute the settings that a folder lacks, and write its table."""
     with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
         begin(_READING)
-        # Released rows carry no times, so that invalid ones are no error.
-        read = understand(request.source, times=False, **request.reading).settled()
-        read = without_dates(read, request.reading.get("time"), _DATING, _NO_DATES)
+        # Most released rows carry no times, so that invalid ones are no error.
+        times = not {_DATED, "today"}.isdisjoint(request.methods or ())
+        read = understand(request.source, times=times, **request.reading).settled()
+        if not times:
+            read = without_dates(read, request.reading.get("time"), _DATING, _NO_DATES)
         read = _sample_of_large(read, request.seed)
         warn_of_reading(read)
         ratings = read.ratings
@@ -274,6 +278,8 @@ def _perform(
         declared = _read_attributes(request, ratings, liked)
         request = replace(request, utility=_utility_of_table(ratings, request.utility, liked))
         settings = list_settings(request.methods, request.ks, of=kind_of(ratings))
+        if ratings.days is None and _DATED not in (request.methods or ()):
+            settings = [each for each in settings if each.method != _DATED]
         divided = split_ratings(ratings, request.split, request.seed)
         open_folder(folder)
         ground = Ground(

@@ -24,7 +24,7 @@ from recveil.methods.baselines.perturbation import (
     privacy_loss,
     reconstruct_distribution,
 )
-from recveil.methods.baselines.practices import KCore, NetflixPerturbation, UserSample
+from recveil.methods.baselines.practices import DateShift, KCore, NetflixPerturbation, UserSample
 from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
 from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer
@@ -44,6 +44,7 @@ __all__ = [
     "Anonymized",
     "Baseline",
     "Claim",
+    "DateShift",
     "DryRun",
     "Erasure",
     "ErasureRequest",

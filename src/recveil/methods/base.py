@@ -59,6 +59,8 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
 
     # False where no release with a seed is written, so that it may be shown.
     _seed_is_private = True
+    # True where all releases have dates.
+    reads_times = False
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         """Name the right keyword for those of other libraries."""
@@ -90,8 +92,8 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
         k = int(getattr(self, "k", None) or 1)
         # Most releases have no dates, so that invalid times are no error.
         times = any(getattr(self, name, None) is not None for name in ("dates", "cohort"))
-        reading = understand(source, times=times, k=k, scale=scale)
-        if getattr(self, "dates", None) is None:
+        reading = understand(source, times=times or self.reads_times, k=k, scale=scale)
+        if getattr(self, "dates", None) is None and not self.reads_times:
             reading = without_dates(reading, None, how_to_date(self.get_params(deep=False)))
         warn_of_reading(reading)
         self._check_reading(reading)

@@ -22,7 +22,7 @@ from recveil.methods.baselines.perturbation import (
     RandomizedResponse,
     RandomValues,
 )
-from recveil.methods.baselines.practices import KCore, NetflixPerturbation, UserSample
+from recveil.methods.baselines.practices import DateShift, KCore, NetflixPerturbation, UserSample
 from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
 from recveil.methods.components import GROUPINGS, PREDICTORS, component_name
 from recveil.methods.k_corating.anonymizer import KCoRater
@@ -276,6 +276,7 @@ _CLASSES: dict[str, Callable[..., Anonymizer]] = {
     for kind in (
         *(Pseudonymizer, GlobalItemMeans, RandomValues, RandomizedResponse, AdditiveNoise),
         *(RotationPerturbation, GeometricPerturbation, UserSample, NetflixPerturbation, KCore),
+        DateShift,
     )
 }
 

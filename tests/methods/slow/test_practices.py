@@ -15,7 +15,7 @@ def test_all_are_compared(of):
     if of == "nominal":
         scale = RatingScale.of_labels("down,neutral,up", ordered=False)
         table = table.with_scale(scale)
-    methods = ["raw", "user-sample", "netflix-perturbation", "k-core"]
+    methods = ["raw", "user-sample", "netflix-perturbation", "k-core", "date-shift"]
     rows = compare(table, methods=methods, targets=50).rows
     assert [row.method for row in rows] == methods
     for row in rows:

@@ -1,17 +1,22 @@
-"""What publishers do today: samples, perturbation and filters, without a guarantee."""
+"""What publishers do today: samples, perturbation, filters, shifted dates; no guarantee."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.methods.base import Blocks
 from recveil.methods.baselines.perturbation import (
     Pseudonymizer,
     check_probability,
+    places_of,
     randomize,
 )
 from recveil.ratings import Ratings
-from recveil.release.specs.baselines import CHANGED_SHARE, MIN_RATINGS, USER_SHARE
+from recveil.release.records import Groups, Records
+from recveil.release.specs.baselines import CHANGED_SHARE, MAX_SHIFT, MIN_RATINGS, USER_SHARE
 from recveil.runtime.errors import RecveilError
 
 
@@ -155,12 +160,7 @@ class KCore(Pseudonymizer):
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
-        least = self.min_ratings
-        if not isinstance(least, int) or isinstance(least, bool) or least < 1:
-            raise RecveilError(
-                f"min_ratings is {least!r}; expected a whole number of at least 1",
-                code="argument.value",
-            )
+        _check_whole("min_ratings", self.min_ratings)
 
     def _table(self, ratings: Ratings, _rng: np.random.Generator) -> Ratings:
         sides = ratings.user_positions(), ratings.indices
@@ -178,6 +178,66 @@ class KCore(Pseudonymizer):
                 code="table.too-few-ratings",
             )
         return _only(ratings, is_kept)
+
+
+class DateShift(Pseudonymizer):
+    """Publish the ratings with all dates of a user shifted by one offset, without a guarantee.
+
+    The differences of a user's dates are unchanged, which identify more than ratings alone.
+
+    Parameters
+    ----------
+    max_shift : int
+        Each user's offset is drawn uniformly from minus to plus so many days.
+    seed : int, optional
+        Fixes the offsets and the order of the records.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1], ["a", "b"], [5, 1], [14000, 14003])
+    >>> (block,) = DateShift(seed=1).anonymize(ratings).published.blocks()
+    >>> np.diff(block.days)
+    array([3], dtype=int32)
+    """
+
+    method = "date shift"
+    reads_times = True
+
+    def __init__(self, max_shift: int = MAX_SHIFT, *, seed: int | None = None) -> None:
+        self.max_shift = max_shift
+        super().__init__(seed=seed)
+
+    def _check(self, ratings: Ratings) -> None:
+        super()._check(ratings)
+        _check_whole("max_shift", self.max_shift)
+        if ratings.days is None:
+            raise RecveilError(
+                "no times are known of the ratings, so there are no dates to shift; name the "
+                "column of times (--time), or leave out date-shift",
+                code="time.missing",
+            )
+
+    def _publish(self, ratings: Ratings, rng: np.random.Generator) -> tuple[Groups, Blocks]:
+        groups, undated = super()._publish(ratings, rng)
+        most = self.max_shift
+        offsets = rng.integers(-most, most, ratings.n_users, np.int32, endpoint=True)
+        days = np.asarray(ratings.days, np.int32) + offsets[ratings.user_positions()]
+
+        def blocks() -> Iterator[Records]:
+            first = 0
+            for block in undated():
+                users = groups.members[first : first + len(block)]
+                yield replace(block, days=days[places_of(ratings, users)[1]])
+                first += len(block)
+
+        return groups, blocks
+
+
+def _check_whole(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise RecveilError(
+            f"{name} is {value!r}; expected a whole number of at least 1", code="argument.value"
+        )
 
 
 def _only(ratings: Ratings, is_kept: NDArray[np.bool_]) -> Ratings:

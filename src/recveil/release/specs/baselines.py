@@ -5,6 +5,7 @@ from recveil.runtime.number_format import percent
 
 # Defaults of the practices and of randomized response, which their descriptions state.
 USER_SHARE, CHANGED_SHARE, MIN_RATINGS, TRUTH_PROBABILITY = 0.1, 0.02, 5, 0.7
+MAX_SHIFT = 365
 
 _GREY = "#666666"
 # The attacks read values as ratings and do not try to undo a rotation, so a low rate is no evidence
@@ -13,7 +14,7 @@ _NOT_UNDONE = ("rotation", "geometric", "geometric-noise-first")
 # Variants that `--methods all` leaves out, because they differ little from others.
 _LEFT_OUT_OF_ALL = ("randomized-response", "geometric-noise-first")
 # What publishers do today, which `--methods today` compares with the default settings.
-TODAY = ("raw", "user-sample", "netflix-perturbation", "k-core")
+TODAY = ("raw", "user-sample", "netflix-perturbation", "k-core", "date-shift")
 
 
 def _variant(name: str, description: str, **options: object) -> Variant:
@@ -84,6 +85,16 @@ BASELINES = (
             "k-core",
             f"Only users and items with enough ratings ({MIN_RATINGS} by default), as they are; "
             f"this k is no k-anonymity.",
+        ),
+    ),
+    _baseline(
+        "date-shift",
+        "date shift",
+        ("max_shift",),
+        _variant(
+            "date-shift",
+            f"The ratings as they are, with all dates of a user shifted by one random number of "
+            f"days ({MAX_SHIFT} at most by default).",
         ),
     ),
     _baseline(
