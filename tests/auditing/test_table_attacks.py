@@ -9,7 +9,7 @@ from recveil.attacks import PRESETS, Adversary, Candidates
 from recveil.auditing import audit
 from recveil.auditing._audit import attack_table, fit_adversary
 from recveil.auditing.request import AuditRequest
-from recveil.auditing.table_attacks import attack_graphs
+from recveil.auditing.table_attacks import attack_graphs, group_alike, run_attack
 from recveil.auditing.three_risks import BY_ALL, risks_of_table
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
@@ -37,6 +37,51 @@ def test_no_adversary_knows_what_a_table_does_not_contain():
     likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
     paper = fit_adversary(likes, PRESETS["paper"])
     assert (paper.date_error, paper.rating_error, paper.wrong_kind) == (None, None, "item")
+
+
+def test_known_attributes_by_hand():
+    """All rated alike: of four users, two, three, three and all four have a target's attributes."""
+    ratings = Ratings.from_columns([1, 1, 2, 2, 3, 3, 4, 4], list("abababab"), [5, 1] * 4)
+    candidates, targets = Candidates.from_ratings(ratings), np.arange(4)
+    groups = group_alike(candidates, {"gender": ["F", "M", "M", None]}, targets)
+    assert [each.users.tolist() for each in groups] == [[0, 3], [1, 2, 3], [0, 1, 2, 3]]
+    for draws in (1, 3):
+        found = run_attack(
+            *(ratings, candidates, Adversary(known=2), targets), draws=draws, alike=groups
+        )
+        assert found.baseline == pytest.approx((1 / 2 + 1 / 3 + 1 / 3 + 1 / 4) / 4)
+        assert found.reidentified.rate == pytest.approx(found.baseline)
+        assert found.likelihood_bits.mean == pytest.approx((1 + 2 * math.log2(3) + 2) / 4)
+        assert found.reidentified.trials == 4
+    nobody = run_attack(ratings, candidates, Adversary(known=3), targets, alike=groups)
+    assert (nobody.attacked, nobody.control.trials) == (0, 0)
+
+
+def test_attributes_re_identify_more_and_equal_ones_alike(ratings, tmp_path):
+    candidates, targets = Candidates.from_ratings(ratings), np.arange(80)
+    adversary = Adversary(known=2, rating_error=1)
+
+    def attack(texts):
+        groups = group_alike(candidates, {"group": texts}, targets)
+        return run_attack(ratings, candidates, adversary, targets, alike=groups)
+
+    plain = run_attack(ratings, candidates, adversary, targets)
+    assert attack(["g"] * 80) == plain
+    known = attack([f"g{user % 5}" for user in range(80)])
+    assert known.reidentified.low > plain.reidentified.high
+    assert known.baseline == pytest.approx(1 / 16)
+    assert known.control.trials == plain.control.trials == 80 - plain.skipped
+    assert attack([f"g{user}" for user in range(80)]).reidentified.rate > 0.9
+
+    file = tmp_path / "users.csv"
+    lines = [f"{user},g{at % 5}" for at, user in enumerate(ratings.users.tolist())]
+    file.write_text("\n".join(["user_id,group", *lines]))
+    options = {"adversaries": [adversary], "targets": None, "curves": False}
+    found = audit(ratings, users=file, attribute="group", **options)
+    assert [each.reidentified for each in found.attacks] == [plain.reidentified, known.reidentified]
+    assert "'group'" in found.attacks[1].adversary.description
+    figures = found.risks.singling_out.figures
+    assert known.reidentified in [each.rate for each in figures if each.baseline > 1 / 80]
 
 
 def test_without_users_of_enough_items_the_graph_attacks_have_no_rate():

@@ -47,6 +47,7 @@ from recveil.auditing.table_attacks import (
     GraphAttack,
     Outcome,
     attack_graphs,
+    group_alike,
     measure_deanonymized,
     run_attack,
 )
@@ -68,7 +69,7 @@ from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
 from recveil.release.manifest_reader import known_manifest
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, listed
 from recveil.runtime.progress import THE_REST, parts, track
 from recveil.runtime.reportable import WithPage, reporter_of
 from recveil.runtime.safe_repr import brief
@@ -85,7 +86,7 @@ class Audit(WithPage):
     reading : Reading
         How the table was read.
     attacks : list of Outcome
-        One per adversary.
+        One per adversary; with declared attributes, each again, who knows those of the target.
     figures : list of Figure
     checks : list of Check
         Positive controls: does the attack itself work on this data?
@@ -361,6 +362,10 @@ def _perform(request: AuditRequest) -> Audit:
                     opened,
                     seed,
                 )
+                more = attack_knowing(
+                    request, ratings, candidates, attacked.attacks, users, declared
+                )
+                attacked = attacked._replace(attacks=[*attacked.attacks, *more])
     return Audit(
         ratings=original,
         reading=read,
@@ -444,6 +449,28 @@ def attack_table(
     begin(work_estimates.SIMILARITY)
     deanonymized = measure_deanonymized(ratings, candidates, attacks, targets, seed)
     return TableAttacks(attacks, figures, checks, sufficient, risk, graphs, deanonymized)
+
+
+def attack_knowing(
+    request: AuditRequest,
+    ratings: Ratings,
+    candidates: Candidates,
+    attacks: list[Outcome],
+    targets: NDArray[np.int64],
+    declared: UserAttributes,
+) -> list[Outcome]:
+    """Repeat attacks on a table by adversaries who also know the attributes of their targets."""
+    alike = group_alike(candidates, declared.columns, targets)
+    note = f"The adversary also knows attributes of the target: {listed(declared.columns)}."
+    known = [
+        replace(each.adversary.noted(note), name=f"{each.adversary.name} with attributes".strip())
+        for each in attacks
+    ]
+    draws, seed = request.draws, request.seed
+    return [
+        run_attack(ratings, candidates, each, targets, draws=draws, seed=seed, alike=alike)
+        for each in known
+    ]
 
 
 def fit_adversary(ratings: Ratings, adversary: Adversary) -> Adversary:

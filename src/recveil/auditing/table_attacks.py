@@ -1,5 +1,6 @@
 """Attacks on a table without names, each with its baseline and control."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -58,7 +59,8 @@ class Outcome(Reportable):
     bits_by_attack : dict of str to Mean
         Remaining uncertainty in bits over the attacked targets, for attacks that report it.
     baseline : float
-        Success rate of a random guess: 1 / users.
+        Success rate of a random guess: 1 / users, or of those with the target's attributes, if they
+        are known.
     control : Interval
         The same attack on users who are *not* in the data (their record is removed, and the item
         counts that weigh the items exclude it): how often some record reaches the eccentricity,
@@ -126,6 +128,38 @@ class Outcome(Reportable):
         return self.by_attack[self.strongest]
 
 
+@brief
+class Alike(NamedTuple):
+    """Users with the same known attributes, among whom an adversary looks for some targets."""
+
+    targets: NDArray[np.int64]
+    # The position of each candidate among all users
+    users: NDArray[np.int64]
+    candidates: Candidates
+
+
+def group_alike(
+    candidates: Candidates,
+    attributes: Mapping[str, Sequence[str | None]],
+    targets: NDArray[np.int64],
+) -> list[Alike]:
+    """Group targets by their attributes; a missing one agrees with all."""
+    columns = [np.array(texts, object) for texts in attributes.values()]
+    missing = [np.array([text is None for text in column]) for column in columns]
+    places: dict[tuple[str | None, ...], list[int]] = {}
+    for target in targets.tolist():
+        places.setdefault(tuple(column[target] for column in columns), []).append(target)
+    groups = []
+    for texts, those in places.items():
+        agrees = np.ones(candidates.n_records, np.bool_)
+        for column, lacks, text in zip(columns, missing, texts, strict=True):
+            if text is not None:
+                agrees &= lacks | (column == text)
+        users = np.flatnonzero(agrees)
+        groups.append(Alike(np.array(those), users, candidates.only(users)))
+    return groups
+
+
 def run_attack(
     ratings: Ratings,
     candidates: Candidates,
@@ -134,6 +168,7 @@ def run_attack(
     *,
     draws: int = 1,
     seed: int = 0,
+    alike: Sequence[Alike] = (),
 ) -> Outcome:
     """Attack the raw table as if it had been published without names.
 
@@ -148,6 +183,8 @@ def run_attack(
     draws : int
         Number of draws of knowledge per target; the rates are means over the draws.
     seed : int
+    alike : sequence of Alike
+        Groups of all targets by their attributes, if the adversary knows these.
 
     Examples
     --------
@@ -164,17 +201,19 @@ def run_attack(
         calibration = calibrate(ratings, candidates, adversary, targets, seed)
         adversary = replace(adversary, eccentricity=calibration.chosen.eccentricity)
     attacks = attacks_on_table(adversary, ratings.scale)
-    record_of = np.arange(ratings.n_users)
     tallies = []
     for draw in range(draws):
         # A sequence of seeds, so that no draw repeats another run's.
         knowledge = draw_knowledge(ratings, adversary, targets, seed=_seed(seed, draw))
-        guesses = {
-            name: attack.attack(candidates, knowledge, record_of)
-            for name, attack in attacks.items()
-        }
-        matches = count_matches(adversary, guesses[adversary.algorithm], candidates, knowledge)
-        tallies.append(_count(guesses, matches))
+        found = []
+        for some, about in _among(candidates, knowledge, alike):
+            guesses = {
+                name: attack.attack(some, about, np.arange(some.n_records))
+                for name, attack in attacks.items()
+            }
+            matches = count_matches(adversary, guesses[adversary.algorithm], some, about)
+            found.append(_count(guesses, matches))
+        tallies.append(_joined(found))
     success = sum(tally.matches.right for tally in tallies) / draws
     wrong = sum(tally.matches.wrong for tally in tallies) / draws
     control = sum(tally.matches.of_control for tally in tallies) / draws
@@ -192,7 +231,9 @@ def run_attack(
         no_match=rate(max(0.0, attempts - success - wrong)),
         by_attack={name: rate(n_hits) for name, n_hits in hits.items()},
         bits_by_attack={name: mean_interval(needed) for name, needed in bits.items()},
-        baseline=1 / candidates.n_users,
+        baseline=sum(each.targets.size / each.users.size for each in alike) / n
+        if alike
+        else 1 / candidates.n_users,
         control=wilson_interval(control, knowledge.targets.size),
         calibration=calibration,
     )
@@ -213,6 +254,31 @@ def _count(guesses: dict[str, Guesses], matches: MatchCounts) -> _Tally:
         matches=matches,
         hits={name: float(guess.chance.sum()) for name, guess in guesses.items()},
         bits={name: guess.bits for name, guess in guesses.items() if guess.bits is not None},
+    )
+
+
+def _among(
+    candidates: Candidates, knowledge: Knowledge, alike: Sequence[Alike]
+) -> Iterator[tuple[Candidates, Knowledge]]:
+    """Yield the candidates, and what is known of the targets that are searched among them."""
+    if not alike or not knowledge.targets.size:
+        yield candidates, knowledge
+        return
+    for each in alike:
+        places = np.flatnonzero(np.isin(knowledge.targets, each.targets))
+        if places.size:
+            about = knowledge.only(places)
+            own = np.searchsorted(each.users, about.targets)
+            yield each.candidates, replace(about, targets=own)
+
+
+def _joined(tallies: Sequence[_Tally]) -> _Tally:
+    """Add the counts of several groups of targets."""
+    first = tallies[0]
+    return _Tally(
+        matches=MatchCounts(*map(sum, zip(*(each.matches for each in tallies), strict=True))),
+        hits={name: sum(each.hits[name] for each in tallies) for name in first.hits},
+        bits={name: np.concatenate([each.bits[name] for each in tallies]) for name in first.bits},
     )
 
 

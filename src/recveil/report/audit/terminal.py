@@ -259,13 +259,14 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), dispensable)
     console.print(table)
     shown = show_left_out(console, table, _of_adversaries(attacks, " ", few), PAGE)
-    trials = attacks[0]
+    trials, known = attacks[0], attacks[-1].baseline
+    among = f", and {percent(known)} with attributes" * (known != trials.baseline)
     has_rest = _OF_OTHERS in shown
     enough = f"; of those with enough ratings: {f'{_OF_OTHERS}, ' * has_rest}control"
     basis = in_likes(enough, is_unary) if any(each.skipped for each in attacks) else ""
     console.print(
         f"Shares of {describe_count(trials.requested, 'requested target')}{basis}, with 95% "
-        f"intervals; a random guess gives {percent(trials.baseline)}."
+        f"intervals; a random guess gives {percent(trials.baseline)}{among}."
     )
     for term in (*_heads(("{match}", "wrong match", "bits", "entropy"), attacks), "control"):
         if term in shown and (meaning := meaning_of(term)):

@@ -65,7 +65,8 @@ def verdict_of(audit: Audit) -> list[str]:
         return [in_likes(_headline_without_targets(audit), audit.ratings.is_unary)]
     worst = max(attacked, key=lambda outcome: outcome.reidentified.ranked)
     is_reliable = not attack_warnings(audit.attacks, audit.checks)
-    sentences = [_headline_of_table(worst, may_reassure=is_reliable)]
+    is_sample = worst.requested < audit.ratings.n_users
+    sentences = [_headline_of_table(worst, is_sample=is_sample, may_reassure=is_reliable)]
     # The table of adversaries has the other rates.
     sentences += [describe_rate(outcome) for outcome in attacked if _chance_of(outcome)]
     half = [(s.known, s.adversary) for s in audit.sufficient if s.share == 0.5 and s.known]
@@ -327,12 +328,12 @@ def describe_sensitive(audit: Audit) -> list[str]:
     return sentences
 
 
-def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
+def _headline_of_table(worst: Outcome, *, is_sample: bool, may_reassure: bool) -> str:
     rate, who = worst.reidentified, _quoted(worst.adversary.name)
     among, known = worst.among_attacked, worst.adversary.known
     if worst.attacked >= FEWEST and among.rate >= 0.5:
         few = worst.skipped / worst.requested
-        sampled = "sampled " * (worst.requested * worst.baseline < 1 - 1e-9)
+        sampled = "sampled " * is_sample
         with_enough = f"with at least {describe_count(known, 'rating')}"
         whom = f"{estimate(among)} of the users {with_enough} are"
         if among.rate > 1 - 1e-9:
