@@ -184,7 +184,7 @@ def test_a_rare_value_is_inferred_only_where_it_is_nearly_certain():
 
 def opened(ratings, release):
     table = AttackTarget.from_release(release, ratings)
-    manifest = SimpleNamespace(settings={}, claim=SimpleNamespace(levels=True))
+    manifest = SimpleNamespace(settings={}, claim=SimpleNamespace(levels=True), user_columns=None)
     return OpenedRelease("out", manifest, table), table.record_of
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks import Adversary, AttackTarget, attack_release
-from recveil.auditing import audit, shadow_releases
+from recveil.auditing import attribute_inference, audit, shadow_releases
 from recveil.auditing.attribute_inference import infer_user_attributes
 from recveil.auditing.opened_release import open_release
 from recveil.auditing.shadow_releases import ShadowMembership, shadow_published
@@ -203,7 +203,33 @@ class TestInference:
         texts = {"group": [f"g{group}" for group in groups_of().tolist()]}
         opened = open_release(RATINGS, release, users=texts)
         (found,) = infer_user_attributes(RATINGS, texts, opened, seed=2)
+        assert found.in_release.known_attributes == ()
         assert found.in_release.by_row.high < 0.7
+
+    def test_an_attribute_that_another_published_one_reveals(self, release):
+        """The parity follows from the group of the row that eight ratings find."""
+        groups = groups_of()
+        table = AttackTarget.from_release(Pseudonymizer(seed=1).anonymize(RATINGS), RATINGS)
+        _, user_of = np.unique(table.record_of, return_index=True)
+        opened = open_release(RATINGS, release)
+        parity = {"parity": [str(group % 2) for group in groups.tolist()]}
+        for own, low, high in ((groups, 0.95, 1), (groups_of(seed=9), 0.3, 0.65)):
+            published = {"group": [Counter([f"g{own[user]}"]) for user in user_of.tolist()]}
+            opened = opened._replace(table=replace(table, attributes=published))
+            (found,) = infer_user_attributes(RATINGS, parity, opened, seed=2)
+            assert low <= found.in_release.by_row.rate <= high
+            assert found.in_release.control.low < 0.05
+
+    def test_attributes_that_are_known_are_no_gain(self, release, monkeypatch):
+        """An adversary who knows the group, equal to what is inferred, learns nothing of a row."""
+        monkeypatch.setattr(attribute_inference, "same_again", lambda *_: None)
+        texts = {"group": [f"g{group}" for group in groups_of().tolist()]}
+        opened = open_release(RATINGS, release, users=texts)
+        same = {"same": [f"s{group}" for group in groups_of().tolist()]}
+        (found,) = infer_user_attributes(RATINGS, same, opened, seed=2)
+        assert found.in_release.known_attributes == ("group",)
+        assert found.in_release.by_known.rate > 0.95
+        assert found.in_release.adds.low < 0.02
 
 
 def test_attributes_of_others_are_rejected(release, tmp_path):

@@ -123,6 +123,8 @@ class AttributeInRelease(Reportable):
     members: Mean | None = None
     nonmembers: Mean | None = None
     excess: Mean | None = None
+    # Other published attributes of a target, which the adversary knows besides ratings
+    known_attributes: tuple[str, ...] = ()
 
 
 @brief
@@ -268,12 +270,25 @@ def infer_user_attributes(
     """
     classified = {name: classify(name, texts) for name, texts in attributes.items()}
     smaller = None if opened is None else _make_smaller(ratings, opened, seed)
-    if opened is not None and opened.table is not None:  # what is inferred is not known
-        opened = opened._replace(table=replace(opened.table, known_attributes={}))
     return [
-        _infer(ratings, name, classes, opened, smaller, [seed, 23, number])
+        _infer(ratings, name, classes, *_knowing_others(opened, smaller, name), [seed, 23, number])
         for number, (name, classes) in enumerate(track(classified.items(), "Attributes", share=1))
     ]
+
+
+def _knowing_others(
+    opened: OpenedRelease | None, smaller: MembershipTargets | None, inferred: str
+) -> tuple[OpenedRelease | None, MembershipTargets | None]:
+    """Return releases of which adversaries know the published attributes but the inferred ones."""
+    if opened is None or opened.table is None:
+        return opened, smaller
+    about = opened.manifest.user_columns
+    shared = {*(about.shared if about else ())} - {inferred}
+    known = {n: texts for n, texts in opened.table.known_attributes.items() if n in shared}
+    opened = opened._replace(table=replace(opened.table, known_attributes=known))
+    if smaller is not None:
+        smaller = smaller._replace(table=replace(smaller.table, known_attributes=known))
+    return opened, smaller
 
 
 def infer_added(
@@ -336,7 +351,7 @@ def _infer(
         in_release, unmeasured = None, ""
         if opened is not None:
             in_release, unmeasured = _attack_release(
-                *(ratings, opened, smaller, space, classes.codes, rng), name
+                *(ratings, opened, smaller, space, classes.codes, rng)
             )
     return AttributeInference(
         attribute=name,
@@ -561,7 +576,6 @@ def _attack_release(
     space: _Space,
     codes: _Codes,
     rng: np.random.Generator,
-    attribute: str,
 ) -> tuple[AttributeInRelease | None, str]:
     """Predict the attributes of half of the users with a release and the others' attributes."""
     table = opened.table
@@ -569,7 +583,7 @@ def _attack_release(
         return None, "a model has no rows"
     if hides_items(opened.manifest.settings):
         return None, "its items are hidden"
-    found = _attack_table(ratings, opened.name, table, smaller, space, codes, rng, attribute)
+    found = _attack_table(ratings, opened.name, table, smaller, space, codes, rng)
     if found is None:
         return None, f"too few users have {_KNOWS.known} ratings and a value"
     return found, ""
@@ -583,7 +597,6 @@ def _attack_table(
     space: _Space,
     codes: _Codes,
     rng: np.random.Generator,
-    attribute: str = "",
 ) -> AttributeInRelease | None:
     """Attack the rows of a release; None if too few users remain."""
     is_inside = codes >= 0
@@ -591,7 +604,7 @@ def _attack_table(
         is_inside &= table.record_of >= 0
     targets, others = _halves(rng, np.flatnonzero(is_inside))
     targets = targets[:_MOST_TARGETS]
-    found = _measure(ratings, table, space, codes, others, [targets], rng, attribute)
+    found = _measure(ratings, table, space, codes, others, [targets], rng)
     if found is None:
         return None
     by_known, by_row, by_random = found[0]
@@ -605,13 +618,14 @@ def _attack_table(
         by_row=by_row.interval(),
         adds=by_row.beyond(by_known),
         control=by_random.beyond(by_known),
+        known_attributes=tuple(table.known_attributes),
     )
     if smaller is None:
         return in_release
     inside, nonmembers = (each[codes[each] >= 0] for each in (smaller.members, smaller.nonmembers))
     members, others = _halves(rng, inside)
     groups = [members, nonmembers]
-    both = _measure(ratings, smaller.table, space, codes, others, groups, rng, attribute)
+    both = _measure(ratings, smaller.table, space, codes, others, groups, rng)
     if both is None:
         return in_release
     inner, outer = (with_row.beyond(alone) for alone, with_row, _ in both)
@@ -635,7 +649,6 @@ def _measure(
     others: NDArray[np.int64],
     groups: list[NDArray[np.int64]],
     rng: np.random.Generator,
-    attribute: str,
 ) -> "list[tuple[_Area, _Area, _Area]] | None":
     """Measure groups of targets by known ratings, with their rows, and with random rows."""
     others = others[:_MOST_USERS]
@@ -650,10 +663,10 @@ def _measure(
     if fewest < FEWEST_OF_CLASS:
         return None
     scores = _score(ratings, table, space, codes, known, np.sort(others), rng)
-    published = _published_shares(table, attribute)
+    published, of_target = _published_shares(table), _known_texts(table, known.targets)
     areas = []
     for rows in (None, guesses.best, _random_rows(table, guesses.best, rng)):
-        features = [scores.by_known]
+        features = [scores.by_known, of_target]
         if rows is not None:
             features += [scores.of_rows(rows), _shares(rows, truth, is_known, table)]
             features.append(np.where((rows >= 0)[:, None], published[rows], 0.0))
@@ -736,14 +749,23 @@ def _shares(
     return (in_row + 2 * prior) / (in_row.sum(axis=1, keepdims=True) + 2) - prior
 
 
-def _published_shares(table: AttackTarget, attribute: str) -> _Numbers:
-    """Return the share of each published text of an attribute in each class."""
-    counts = table.attributes.get(attribute)
-    if counts is None:
-        return np.zeros((table.candidates.n_records, 0))
-    texts = sorted(set().union(*counts))
-    found = np.array([[each[text] for text in texts] for each in counts], np.float64)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+def _published_shares(table: AttackTarget) -> _Numbers:
+    """Return the share of each published text of all attributes in each class."""
+    shares = [np.zeros((table.candidates.n_records, 0))]
+    for counts in table.attributes.values():
+        texts = sorted(set().union(*counts))
+        found = np.array([[each[text] for text in texts] for each in counts], np.float64)
+        shares.append(found / found.sum(axis=1, keepdims=True))
+    return np.column_stack(shares)
+
+
+def _known_texts(table: AttackTarget, users: NDArray[np.int64]) -> _Numbers:
+    """Return an indicator of each text of the attributes that adversaries know of users."""
+    parts = [np.zeros((users.size, 0))]
+    for texts in table.known_attributes.values():
+        _, codes = np.unique([str(texts[user]) for user in users.tolist()], return_inverse=True)
+        parts.append(np.eye(int(codes.max(initial=-1)) + 1)[codes])
+    return np.column_stack(parts)
 
 
 def _predict_groups(features: _Numbers, codes: _Codes, is_known: NDArray[np.bool_]) -> _Numbers:

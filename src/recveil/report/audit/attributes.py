@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import AttributeInference, Audit
-from recveil.auditing.attribute_inference import FEWEST_OF_CLASS, OTHER
+from recveil.auditing.attribute_inference import FEWEST_OF_CLASS, OTHER, AttributeInRelease
 from recveil.ratings.ratings import in_likes
 from recveil.report.document import fields_of, parts_of
 from recveil.runtime.errors import describe_count
@@ -30,13 +30,18 @@ def _rows(inferred: AttributeInference) -> Iterator[tuple[str, ...]]:
         areas = (estimate(area, 2) for area in (each.auc, each.control))
         yield name, f"all ratings, {each.learner}", *areas, estimate(each.accuracy), guess
     if (found := inferred.in_release) is not None:
-        known = describe_count(found.known, "known rating")
+        known = _knowledge_of(found)
         yield name, known, estimate(found.by_known, 2), "", "", ""
         yield name, f"{known} and a row of {found.name}", estimate(found.by_row, 2), "", "", ""
         yield name, "what the row adds", estimate(found.adds, 2), estimate(found.control, 2), "", ""
         if found.excess is not None and found.nonmembers is not None:
             excess, nonmembers = (estimate(each, 2) for each in (found.excess, found.nonmembers))
             yield name, "more for members than nonmembers", excess, nonmembers, "", ""
+
+
+def _knowledge_of(found: AttributeInRelease) -> str:
+    ratings = describe_count(found.known, "known rating")
+    return ", ".join([ratings, *(f"{name!r}" for name in found.known_attributes)])
 
 
 def describe_attributes(audit: Audit) -> list[str]:
@@ -57,7 +62,7 @@ def _sentences(inferred: AttributeInference) -> Iterator[str]:
     if (found := inferred.in_release) is not None:
         yield (
             f"{name}: the row of {found.name} that best fits "
-            f"{describe_count(found.known, 'known rating')} of a user adds "
+            f"{_knowledge_of(found)} of a user adds "
             f"{estimate(found.adds, 2)} to their AUC {estimate(found.by_known, 2)}; a "
             f"random row of nearly as many items adds "
             f"{estimate(found.control, 2)} ({describe_count(found.n_targets, 'user')})."
