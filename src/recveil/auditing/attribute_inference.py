@@ -123,7 +123,7 @@ class AttributeInRelease(Reportable):
     members: Mean | None = None
     nonmembers: Mean | None = None
     excess: Mean | None = None
-    # Other published attributes of a target, which the adversary knows besides ratings
+    # Other published attributes of a target, which the adversary knows, too
     known_attributes: tuple[str, ...] = ()
 
 

@@ -268,8 +268,8 @@ def _among(
         places = np.flatnonzero(np.isin(knowledge.targets, each.targets))
         if places.size:
             about = knowledge.only(places)
-            own = np.searchsorted(each.users, about.targets)
-            yield each.candidates, replace(about, targets=own)
+            records = np.searchsorted(each.users, about.targets)
+            yield each.candidates, replace(about, targets=records)
 
 
 def _joined(tallies: Sequence[_Tally]) -> _Tally:
