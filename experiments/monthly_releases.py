@@ -8,18 +8,21 @@ twice: afresh, and following the release of the month before (`--previous`). Pri
 share of the users is alone, or has fewer than k candidates, in the intersection of all releases,
 and how good lists are that recommenders learn from the release, as a share of lists from the raw
 ratings of the month (nDCG@10 on a fifth of the ratings, which is held out; the best of all
-recommenders of either). Then how well an adversary infers who left from the item counts of two
-successive releases: in these months, and in one in which nothing else changes and one user leaves.
+recommenders of either), with a 95 % interval over the series of several seeds. Then how well an
+adversary infers who left from the item counts of two successive releases: in these months, and in
+one in which nothing else changes and one user leaves. All but the lists are of the first seed.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from arguments import parser_of, ratings_file
 from numpy.typing import NDArray
+from scipy.stats import t
 from sparse_rows import table_of
 from synthetic_users import judge
 
@@ -124,37 +127,57 @@ def main() -> None:
     parser.add_argument("--months", type=int, default=10)
     parser.add_argument("--leaving", type=float, default=0.02)
     parser.add_argument("--judged", type=int, nargs="*", default=[1, 4, 7, 10])
+    parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     train, test = split_ratings(read_ratings(options.ratings, duplicates="last"), 0.2, seed=0)
     tables = list(months_of(train, options.months, options.leaving))
-    made: dict[str, list[Release]] = {"following": [], "afresh": []}
     print("| month | users | rows kept | waiting | classes below k | raw | following | afresh |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     with TemporaryDirectory() as folder:
-        private = None
+        places = [Path(folder, str(seed)) for seed in range(options.seeds)]
+        series = [
+            make_series(tables, options.k, 100 * seed, place) for seed, place in enumerate(places)
+        ]
+        made = series[0]
         for month, table in enumerate(tables, 1):
-            output = Path(folder, str(month))
-            same = {"k": options.k, "seed": month}
-            following = anonymize(table, output, previous=private, **same).release
-            private = Path(folder, f"{month}.private")
-            made["following"].append(following)
-            made["afresh"].append(anonymize(table, **same))
-            series = following.private.continuation
+            follows = made["following"][month - 1].private.continuation
             figures = [f"{table.n_users:,}", "0", "0", "0", "", "", ""]
-            if series is not None:
-                figures[1:4] = map(str, (series.n_left, series.n_waiting, series.n_short_classes))
+            if follows is not None:
+                figures[1:4] = map(
+                    str, (follows.n_left, follows.n_waiting, follows.n_short_classes)
+                )
             if month in options.judged:
                 ours = held_out_of(table, train, test)
                 raw = best_list(TrainingTable.from_ratings(table), table, ours)
-                shares = [
-                    best_list(table_of(releases[-1], table), table, ours) / raw
-                    for releases in made.values()
-                ]
-                figures[4:] = [f"{raw:.3f}", *(f"{share:.1%}" for share in shares)]
+                figures[4:] = [f"{raw:.3f}"]
+                for name in made:
+                    released = [table_of(each[name][month - 1], table) for each in series]
+                    shares = [best_list(each, table, ours) / raw for each in released]
+                    figures.append(f"{np.mean(shares):.1%} ± {half_width(shares):.1%}")
             print(f"| {month} | {' | '.join(figures)} |", flush=True)
         print_intersections(made, tables, options.k)
         print_who_left(made, tables)
+        private = places[0] / f"{len(tables)}.private"
         print_quiet_month(made["following"][-1], tables[-1], private, options.k)
+
+
+def make_series(tables: list[Ratings], k: int, seed: int, folder: Path) -> dict[str, list[Release]]:
+    """Return the releases of all months, following and afresh."""
+    made: dict[str, list[Release]] = {"following": [], "afresh": []}
+    folder.mkdir()
+    private = None
+    for month, table in enumerate(tables, 1):
+        output, same = folder / str(month), {"k": k, "seed": seed + month}
+        made["following"].append(anonymize(table, output, previous=private, **same).release)
+        private = folder / f"{month}.private"
+        made["afresh"].append(anonymize(table, **same))
+    return made
+
+
+def half_width(shares: Sequence[float]) -> float:
+    """Return half of the width of a 95 % interval."""
+    n = len(shares)
+    return float(t.ppf(0.975, n - 1) * np.std(shares, ddof=1) / math.sqrt(n)) if n > 1 else math.nan
 
 
 def print_intersections(made: dict[str, list[Release]], tables: list[Ratings], k: int) -> None:

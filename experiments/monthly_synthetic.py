@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from arguments import parser_of, ratings_file
-from monthly_releases import best_list, held_out_of
-from scipy.stats import t
+from monthly_releases import best_list, half_width, held_out_of
 from synthetic_users import rows_of
 
 from recveil.attacks.membership.inference import only
@@ -112,12 +111,6 @@ def main() -> None:
                 f"± {half_width(shares):.1%} ({len(shares)} seeds) |",
                 flush=True,
             )
-
-
-def half_width(shares: Sequence[float]) -> float:
-    """Return half of the width of a 95 % interval."""
-    n = len(shares)
-    return float(t.ppf(0.975, n - 1) * np.std(shares, ddof=1) / math.sqrt(n)) if n > 1 else math.nan
 
 
 def drawn(
