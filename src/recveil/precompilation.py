@@ -118,8 +118,10 @@ def _verbs(folder: Path) -> None:
     write_ratings(ratings, folder / "ratings.csv")
     inspect(folder / "ratings.csv")
     anonymize(ratings, k=5, output=folder / "out", seed=1)
-    anonymize(folder / "ratings.csv", k=5, output=folder / "dated", dates="month", seed=1)
-    evaluate(folder / "ratings.csv", split=0.2, release=folder / "dated", targets=9)
+    dated = folder / "verbs" / "dated"  # away from the release before
+    dated.parent.mkdir()
+    anonymize(folder / "ratings.csv", k=5, output=dated, dates="month", seed=1)
+    evaluate(folder / "ratings.csv", split=0.2, release=dated, targets=9)
 
 
 def _rows(folder: Path) -> None:

@@ -20,6 +20,7 @@ from recveil.release.claim import Claim
 from recveil.release.ledger import epsilon_of
 from recveil.release.private_folder import digest_of
 from recveil.report.release import linkage_warnings
+from recveil.runtime.errors import LinkageWarning
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
@@ -53,7 +54,11 @@ def test_without_earlier_releases_there_is_none(ratings, tmp_path):
 
 def test_one_next_to_the_output_is_seen(ratings, tmp_path):
     write(ratings, tmp_path / "march")
-    made = anonymize(ratings, tmp_path / "april", k=5, seed=2)
+    with pytest.warns(LinkageWarning) as caught:
+        made = anonymize(ratings, tmp_path / "april", k=5, seed=2)
+    assert [str(each.message) for each in caught if each.category is LinkageWarning] == (
+        made.warnings()[-1:]
+    )
     (earlier,) = made.earlier
     assert (earlier.folder.name, earlier.n_users) == ("march", 60)
     (warning,) = made.warnings()

@@ -226,6 +226,7 @@ def anonymize(
     from recveil.publish.folder import naming_spending
     from recveil.release.coverage import CoverageWarning
     from recveil.report.release import release_to_dict, show_release
+    from recveil.runtime.errors import LinkageWarning
 
     estimates: list[Expected] = []
     reported: list[str] = []
@@ -236,6 +237,7 @@ def anonymize(
 
     with naming_spending(), warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)  # printed with the release
+        warnings.simplefilter("ignore", LinkageWarning)
         warnings.simplefilter("ignore", PrivacyLossWarning)  # printed before the first query
         on_total = partial(_report_total, reported=reported)
         made = anonymize(source, output, on_estimate=report, on_total=on_total, **keywords)
@@ -282,11 +284,13 @@ def _run_by_spark(
     from recveil.publish.folder import naming_spending
     from recveil.release.coverage import CoverageWarning
     from recveil.report.release import show_released
+    from recveil.runtime.errors import LinkageWarning
     from recveil.spark import anonymize
 
     estimate, reported = partial(_report, timed=False), list[str]()
     with naming_spending(), warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)  # printed with the release
+        warnings.simplefilter("ignore", LinkageWarning)
         made = anonymize(
             *(source, output),
             on_estimate=estimate,

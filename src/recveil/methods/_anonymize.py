@@ -53,7 +53,15 @@ from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Protection, Sides
 from recveil.release.synthetic_form import step_of_drawn
-from recveil.runtime.errors import WARNING, RecveilError, describe_count, listed, quoted, shortened
+from recveil.runtime.errors import (
+    WARNING,
+    LinkageWarning,
+    RecveilError,
+    describe_count,
+    listed,
+    quoted,
+    shortened,
+)
 from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described, reporter_of
 from recveil.runtime.safe_repr import brief
@@ -531,6 +539,8 @@ def anonymize(
         As `recveil.read`, and of times, which a release has only with `dates`.
     CoverageWarning
         If few items, ratings or attributes of users are in the release.
+    LinkageWarning
+        If an earlier release has some of the same users.
 
     Examples
     --------
@@ -610,7 +620,7 @@ def anonymize(
             )
     warn_of_coverage(summary)
     earlier = tuple(others(list(ready.earlier), Path(output)))
-    return Anonymized(
+    result = Anonymized(
         Path(output),
         ready.ratings,
         release,
@@ -620,6 +630,17 @@ def anonymize(
         earlier,
         ready.total,
     )
+    warn_of_linkage(result)
+    return result
+
+
+def warn_of_linkage(result: Any) -> None:
+    """Warn of earlier releases of the same users, except for losses that were warned of."""
+    reporter, total = reporter_of(result), result.total
+    reported = [] if total is None or total.n_unrecorded else reporter.total_warning(total)
+    for each in reporter.warnings_of_linkage(result) if result.earlier else ():
+        if each not in reported:
+            warnings.warn(each, LinkageWarning, stacklevel=3)
 
 
 def _summary_sentences(summary: ReleaseSummary, reading: Reading) -> tuple[str, ...]:

@@ -98,15 +98,20 @@ def warnings(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) ->
             f"{earlier.folder} has some of the same users; the run warns about it."
             for earlier in result.earlier
         ]
-    published, private = result.release.published, result.release.private
-    arguments = result.earlier, result.output, published.claim, private.ratings_sha256
-    linked = _first_of([*total_warning(result.total), *linkage_warnings(*arguments, result.total)])
+    linked, published = warnings_of_linkage(result), result.release.published
     if isinstance(result, Released):
         return linked
     users, items = result.ratings.users.tolist(), published.items.tolist()
     handles = describe_handles(users, items, can_hide=published.claim.about.contains_users)
     hidden = published.user_table.warnings() if published.user_table else []
     return [*result.reading.alike_users, *linked, *([handles] if handles else []), *hidden]
+
+
+def warnings_of_linkage(result: Anonymized | Released) -> list[str]:
+    """Return warnings about earlier releases of the same users."""
+    claim, digest = result.release.published.claim, result.release.private.ratings_sha256
+    arguments = result.earlier, result.output, claim, digest, result.total
+    return _first_of([*total_warning(result.total), *linkage_warnings(*arguments)])
 
 
 def _of_series(result: Anonymized | Released) -> Iterator[str]:

@@ -248,6 +248,10 @@ class ReadingWarning(UserWarning):
     """Rows, columns or dates of a table were dropped, or how it was read is doubtful."""
 
 
+class LinkageWarning(UserWarning):
+    """Another release has some of the same users."""
+
+
 class UnknownOrderError(RecveilError):
     """Raised if the column of users is ambiguous, as a wrong guess would publish users."""
 

@@ -26,11 +26,12 @@ from recveil.methods._anonymize import (
     choose_method,
     reject_within,
     warn_of_coverage,
+    warn_of_linkage,
 )
 from recveil.methods.earlier_releases import find_earlier, history_of, others
 from recveil.methods.synthetic.options import check_n_users
 from recveil.publish.folder import Written, naming_spending, write_release
-from recveil.publish.privacy_ledger import PrivacyTotal
+from recveil.publish.privacy_ledger import PrivacyTotal, warn_of_total
 from recveil.publish.size_estimate import Expected
 from recveil.publish.staging import check_target
 from recveil.release.coverage import FEWEST_RATINGS, Coverage
@@ -91,7 +92,7 @@ def anonymize(
 
     Warns
     -----
-    CoverageWarning
+    CoverageWarning, LinkageWarning
         See `recveil.anonymize`.
 
     Examples
@@ -139,8 +140,8 @@ def anonymize(
             if isinstance(making, SyntheticMaking):
                 check_ledger(method_options, target)
                 total = making.privacy_total(users, history_of(earlier))
-                if on_total is not None and total is not None:
-                    on_total(total)
+                if total is not None:
+                    (on_total or warn_of_total)(total)
             planned = make()
             published = planned.release.published
             if on_estimate is not None and published.expect is not None:
@@ -162,7 +163,7 @@ def anonymize(
             users.let_go()
         summary = planned.summary()._replace(coverage=by.coverage)
         warn_of_coverage(summary)
-        return Released(
+        released = Released(
             output=Path(output),
             n_users=users.n_users,
             n_items=lake.items.size,
@@ -175,6 +176,8 @@ def anonymize(
             notes=lake.notes,
             total=total,
         )
+        warn_of_linkage(released)
+        return released
 
 
 class _CoverageWriting:
