@@ -568,6 +568,15 @@ class TestPassedOver:
         assert not any("is rejected" in caveat for caveat in caveats_of(choice))
 
 
+def test_an_unreliable_gain_above_popular_items_is_stated():
+    row = made("simple", 10, "k-anonymity", 0.09, 0.92)
+    wide = row._replace(
+        lists_gain_retained=0.5, lists_gain_retained_low=0.1, lists_gain_retained_high=2.3
+    )
+    text = describe_advice(choose_setting([wide], 0.1))
+    assert "(the share of the gain above popular items is not reliable)" in text
+
+
 def test_lists_of_popular_items_are_no_sign_of_anything_kept():
     popular = made("simple", 10, "k-anonymity", 0.09, 0.92, raw_ranker="popularity")
     choice = choose_setting([popular], 0.1)

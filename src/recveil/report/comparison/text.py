@@ -623,8 +623,10 @@ def _describe_lists_gain(row: Row) -> str:
     if not row.is_above_baseline("lists"):
         return "no better than popular items alone"
     gain, low, high = (getattr(row, f"lists_gain_retained{end}") for end in ("", "_low", "_high"))
-    if gain is None or not row.is_ndcg_reliable or not is_share_reliable(gain, low, high):
+    if gain is None:
         return ""
+    if not row.is_ndcg_reliable or not is_share_reliable(gain, low, high):
+        return "the share of the gain above popular items is not reliable"
     if gain >= 1:
         return "and all of the gain above popular items"
     if gain <= 0:

@@ -600,7 +600,7 @@ def _describe_lists_gain(result: Evaluation | NominalLists) -> str:
         f"{number(result.raw.utilities[POPULARITY].ndcg)}"
     )
     if not result.raw_lists.has_share(share):
-        return f"{popular}."
+        return f"{popular}. {_unreported_share('of the gain above them')}."
     if share.value >= 1:
         return f"{popular}; the release retains all of the gain above them."
     retained = f"{percent(share.value)} of the gain above them{ends(share)}"
