@@ -67,6 +67,19 @@ def test_wrong_usage_ends_with_a_message_and_code_2(run, tmp_path, arguments, me
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize("options", [(), ("--user", "user"), ("--user", "who")])
+def test_columns_that_the_tables_name_differently_have_a_way_out(run, tmp_path, options):
+    """Options that fitted one table were errors of the other, back and forth."""
+    for name, header in (("train.csv", "user,item,rating"), ("test.csv", "who,what,mark")):
+        rows = [row.split(",")[:3] for row in (tmp_path / name).read_text().split()[1:]]
+        (tmp_path / name).write_text("\n".join([header, *map(",".join, rows)]))
+    code, _, err = run("evaluate", *FILES, "--release", "out", *QUICK, *options)
+    assert code == 2
+    assert "if train and test name columns differently" in " ".join(err.split())
+    places = "--user", 1, "--item", 2, "--rating", 3
+    assert run("evaluate", *FILES, "--release", "out", *QUICK, *places)[0] == 0
+
+
 def test_a_release_of_all_ratings_is_refused(run):
     whole = read_ratings("ratings.csv")
     PredictiveAnonymizer(5, "simple", seed=1).anonymize(whole).write("simple")
@@ -189,6 +202,8 @@ class TestHeadline:
 
     def test_lists_are_compared_with_popularity(self):
         assert "retains 50% of the gain above them (40–60)" in self.headline()
+        wide = {"lists_gain": Measured(0.5, 0.1, 2.3, 99)}
+        assert "gain above them is not reported" in self.headline(retained=wide)
 
     @pytest.mark.parametrize(("high", "words"), [(-0.1, "worse than"), (0.1, "do not beat")])
     @pytest.mark.parametrize("ndcg", [0.05, 0.1])

@@ -24,7 +24,7 @@ from recveil.evaluation.split import (
 from recveil.io import Reading, understand
 from recveil.io.columns.feedback import option_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_notes, warn_of_reading
-from recveil.io.options import ReadingOptions
+from recveil.io.options import ReadingOptions, naming_two_tables
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.io.side_tables import check_attributes, read_users
 from recveil.methods.published_users import DeclaredAttributes
@@ -244,10 +244,11 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         # Adversaries who know dates compare those of a release that has some.
         cohort = cohort_of(manifest.settings)
         times = request.split_by == "time" or period_of(manifest.settings) is not None
-        readings = tuple(
-            _read(table, manifest.scale, request.reading, times=times or cohort is not None)
-            for table in tables
-        )
+        with naming_two_tables("train and test") if split is None else nullcontext():
+            readings = tuple(
+                _read(table, manifest.scale, request.reading, times=times or cohort is not None)
+                for table in tables
+            )
         if split is not None and cohort is not None:  # another release is made of the same users
             users = of_cohort(readings[0].require_times().ratings, cohort)
             readings = (replace(readings[0], ratings=users),)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -51,7 +51,7 @@ from recveil.evaluation.split import TrainingTable, UserRows
 from recveil.io import Reading, understand
 from recveil.io.columns.frames import frame_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
-from recveil.io.options import ReadingOptions
+from recveil.io.options import ReadingOptions, naming_two_tables
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.private_folder import digest_of
 from recveil.runtime.errors import RecveilError, describe_count, first_line_of, named_twice, quoted
@@ -259,7 +259,9 @@ def audit_lists(
         seed=seed,
         reading=reading,
     )
-    table = _read(source, request.reading, times=since is not None)
+    both = partial(naming_two_tables, "source and nonmembers")
+    with nullcontext() if nonmembers is None else both():
+        table = _read(source, request.reading, times=since is not None)
     digests = {"ratings": digest_of(table.ratings)}
     if request.similar_before is not None:
         found = _audit_similar(request, table)
@@ -267,7 +269,8 @@ def audit_lists(
         with one_thread():
             found = _audit_live(request, table.ratings)
     else:
-        others = _read(nonmembers, _like(table, reading), times=False)
+        with both():
+            others = _read(nonmembers, _like(table, reading), times=False)
         digests["nonmembers"] = digest_of(others.ratings)
         audit = _audit_published if request.model is None else _audit_model
         with one_thread():

@@ -1,11 +1,12 @@
 """Options of reading a table: all keywords, and the validated ones on a file's layout."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from recveil.io.databases import Wanted
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, quoted, shortened
 
 if TYPE_CHECKING:
     from recveil.io.columns.feedback import Counts
@@ -47,6 +48,21 @@ class ReadingOptions(OtherReadingOptions, total=False):
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " "}
 _NO_DUPLICATES = ("duplicates", "error")
 _NEVER = '"\r\n\0'
+
+
+@contextmanager
+def naming_two_tables(names: str) -> Iterator[None]:
+    """Add to an error about a column what to do if two tables name it differently."""
+    try:
+        yield
+    except RecveilError as error:
+        if error.code != "column.missing":
+            raise
+        raise RecveilError(
+            f"{shortened(str(error), 200)}; if {names} name columns differently, rename those of "
+            f"one, or give places (--user 1)",
+            code=error.code,
+        ) from error
 
 
 class Layout(NamedTuple):
