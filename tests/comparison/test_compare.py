@@ -328,9 +328,9 @@ class TestResult:
         assert (whole["unfinished"], whole["answer"]["reason"]) == (0, None)
         assert whole["answer"]["row"]
 
-    def test_without_a_question_there_is_no_answer(self, run):
+    def test_without_a_question_the_answer_is_that_of_the_default_limit(self, run):
         plain = run().to_dict()
-        assert plain["answer"] is None
+        assert plain["answer"] == plain["ladder"][2]
         assert [choice["max_risk"] for choice in plain["ladder"]] == [
             0.5,
             0.2,

@@ -44,6 +44,7 @@ def test_without_a_question_the_terminal_begins_with_the_headline_of_the_page(
     (headline,) = re.findall(r"<h1>(.*?)</h1>", asked.to_html())
     printed = capsys.readouterr().out
     assert printed.splitlines()[0] == html.unescape(headline)
+    assert asked.to_dict()["answer"]["headline"] == html.unescape(headline)
     default = "The limit is the default, at most 10% of users re-identified; max_risk (--max-risk)"
     assert default in " ".join(printed.split())
     assert default in text_of(asked.to_html())

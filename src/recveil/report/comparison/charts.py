@@ -24,6 +24,7 @@ from recveil.comparison.choice import REIDENTIFICATION, Axis
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, shares_of
 from recveil.release.registry import all_variants, variant_of
+from recveil.report.comparison.text import headline_choice
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.number_format import percent
 
@@ -264,8 +265,8 @@ def chart(comparison: Comparison, name: str | None = None) -> Any:
             f"chart {quoted(name)}: expected one of {', '.join(utilities)}",
             code="argument.value",
         )
-    row = comparison.choice().row if comparison.has_question else None
-    title = None if row is None else row.title
+    choice = headline_choice(comparison)
+    title = None if choice is None or choice.row is None else choice.row.title
     drawn = draw_frontier(comparison.rows, utilities[name], title, comparison.axis)
     if drawn is None:
         raise RecveilError(

@@ -14,6 +14,7 @@ from recveil.report.comparison.text import (
     describe_answer,
     describe_rest,
     format_kept,
+    headline_choice,
     headline_of,
     warnings_of,
 )
@@ -50,7 +51,7 @@ def _(comparison: Comparison) -> Mapping[str, object]:
         "unfinished": comparison.unfinished,
         "divisions": comparison.divisions,
         "warnings": warnings_of(comparison),
-        "answer": comparison.choice() if comparison.has_question else None,
+        "answer": headline_choice(comparison),
         "ladder": comparison.ladder(),
         "frontier": [row.title for row in comparison.frontier()],
         "rows": [
