@@ -1,6 +1,7 @@
 """Likes through all verbs: users found, utility of lists, and what does not apply."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,11 +10,15 @@ from error_assertions import raises
 from recveil.auditing import audit
 from recveil.cli import main
 from recveil.comparison import compare
+from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
-from recveil.methods import KCoRater
+from recveil.methods import KCoRater, anonymize, forget
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
+from recveil.release.specs.sparse import SPARSE
+from recveil.report.glossary import meaning_of
+from recveil.verification import verify
 from shared.likes import METHODS, audited, likes, made, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -196,3 +201,30 @@ class TestCompare:
     def test_there_are_no_ratings_to_choose_by(self, likes, tmp_path):
         with raises("option.unsupported", "--utility"):
             compare(likes, tmp_path / "out", k=[5], targets=20, utility="ratings")
+
+
+class TestWords:
+    """Texts about likes spoke of ratings, held-out ratings and raters."""
+
+    def test_a_release_is_verified_and_forgotten_in_words_of_likes(self, likes, tmp_path):
+        SparseRows(5, seed=1).anonymize(likes).write(tmp_path / "out")
+        assert verify(tmp_path / "out").to_dict()["compared"] == ["item"]
+        found = forget(tmp_path / "out", user=likes.users[0], ratings=likes)
+        assert not re.search("rating|rated", " ".join(found.sentences()))
+
+    def test_a_nearly_empty_release_is_refused_in_words_of_likes(self, tmp_path):
+        few = make_ratings(n_users=60, n_items=46, n_ratings=120, seed=1).as_likes()
+        with raises("release.nearly-empty") as caught:
+            anonymize(few, tmp_path / "out", k=5, seed=1)
+        assert "rating" not in str(caught.value)
+
+    def test_terms_are_explained_in_words_of_likes(self):
+        meanings = [str(meaning_of(name, is_unary=True)) for name in ("nDCG", "gap", "gain")]
+        assert not re.search("rat(ed|er|ing)|RMSE", " ".join(meanings))
+
+    @pytest.mark.parametrize("dates", ["month", "order"])
+    def test_figures_of_dates_name_their_table(self, dates):
+        settings = {"method": "sparse rows", "feedback": "implicit", "dates": dates}
+        assert "likes were not measured" in " ".join(SPARSE.undone_by(settings))
+        del settings["feedback"]
+        assert "likes" not in " ".join(SPARSE.undone_by(settings))

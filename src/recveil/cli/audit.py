@@ -233,7 +233,7 @@ def _hand_out(
             if result.published is not None:
                 show_statements(result.published, result.ratings)
             show_adversaries(result)
-            explain_terms(terms_of(result))
+            explain_terms(terms_of(result), is_unary=result.ratings.is_unary)
         else:
             echo("--explain explains terms, adversaries and figures.")
         for name, path in (("the page", html), (_RISK, risk)):

@@ -174,7 +174,7 @@ def compare(
         show_reading(comparison.reading)
         terminal.show_comparison(comparison)
         if explain:
-            explain_words(terminal.words_of(comparison))
+            explain_words(terminal.words_of(comparison), is_unary=comparison.ratings.is_unary)
         else:
             echo("--explain explains the terms.")
         echo(f"Wrote {output / PAGE}. Do not publish {output}, which is private.")

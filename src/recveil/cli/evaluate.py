@@ -152,7 +152,8 @@ def evaluate(
         of_release = () if disclosure is None else terms_of_release(disclosure)
         if disclosure is not None:
             show_statements(disclosure, result.train)
-        explain_words([*terminal.words_of(result, is_whole=whole), *of_release])
+        words = [*terminal.words_of(result, is_whole=whole), *of_release]
+        explain_words(words, is_unary=result.train.is_unary)
     else:
         echo("--explain explains the terms.")
 

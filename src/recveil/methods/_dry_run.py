@@ -107,7 +107,10 @@ def dry_run(
         if request.previous is not None:
             groups, n_users = ready.options["previous"].count_rows(ratings, request.k or 0)
             foreseen = foreseen._replace(groups=groups, n_users=n_users)
-    rejection, coverage = _rejection(foreseen, request), foreseen and _decisive(foreseen)
+    rejection, coverage = (
+        _rejection(foreseen, request, ratings.is_unary),
+        foreseen and _decisive(foreseen),
+    )
     is_checked = coverage is not None and not (rejection or request.allow_sparse_coverage)
     return DryRun(
         output=Path(output),
@@ -124,7 +127,7 @@ def dry_run(
     )
 
 
-def _rejection(foreseen: Foreseen | None, request: AnonymizeRequest) -> str:
+def _rejection(foreseen: Foreseen | None, request: AnonymizeRequest, likes: bool) -> str:
     """Return why a run of the estimated size might be rejected; the run checks more."""
     if foreseen is None:
         return ""
@@ -133,7 +136,9 @@ def _rejection(foreseen: Foreseen | None, request: AnonymizeRequest) -> str:
             check_size(request, foreseen.expected)
         if not request.allow_sparse_coverage:
             is_noisy = foreseen.noisy_coverage is not None
-            reject_nearly_empty(_decisive(foreseen), is_estimate=True, is_noisy=is_noisy)
+            reject_nearly_empty(
+                _decisive(foreseen), is_estimate=True, is_noisy=is_noisy, likes=likes
+            )
     except RecveilError as error:
         return str(error)
     return foreseen.rejection

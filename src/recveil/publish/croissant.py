@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from recveil.io.columns.feedback import count_levels
 from recveil.publish.publisher_card import Findings, PublisherCard
+from recveil.ratings.ratings import in_likes
 from recveil.release.data_card import data_card, in_quotes
 from recveil.release.dates import DATE
 from recveil.release.earlier_formats import RENAMED_SINCE
@@ -321,7 +322,8 @@ def _records(manifest: Manifest, file: str) -> dict[str, object]:
     order = "from the lowest to the highest" if manifest.scale.ordered else "without an order"
     rating = f"{_MEANINGS['rating']}: one of these labels, {order}: {', '.join(labels)}"
     meanings = _MEANINGS | ({"rating": rating} if labels else {})
-    meanings |= {"rating": _ALWAYS_1} if manifest.scale.unary else {}
+    if manifest.scale.unary:
+        meanings |= {"rating": _ALWAYS_1, DATE: in_likes(meanings[DATE])}
     meanings |= {"item_id": _HIDDEN_ITEM} if hides_items(manifest.settings) else {}
     line = "interaction" if manifest.scale.unary else "value"
     if publishes_counts(manifest.settings):

@@ -251,7 +251,8 @@ def reject_sparse(release: Sides) -> None:
     """Raise for a nearly empty release; with epsilon, its noisy answers alone decide."""
     noisy = release.published.noisy_coverage
     coverage = release.private.coverage if noisy is None else noisy
-    reject_nearly_empty(coverage, is_noisy=noisy is not None)
+    likes = release.published.scale.unary
+    reject_nearly_empty(coverage, is_noisy=noisy is not None, likes=likes)
 
 
 @contextmanager

@@ -709,11 +709,12 @@ PREDICTED = (
 )
 # "No ratings are known" holds for likes, too; a rate is a share; options keep their names.
 _OF_RATINGS = re.compile(
-    r"(?<!no )(?<!without )(?<!neither )(?<!--)\b(unrated|ratings?|rated|(?<=people )rate)\b"
+    r"(?<!no )(?<!without )(?<!neither )(?<!--)\b(unrated|ratings?|rated(?: well)?|raters?"
+    r"|(?<=people )rate)\b"
 )
 _OF_LIKES = {
     **{"rating": "like", "ratings": "likes", "rated": "liked", "unrated": "not liked"},
-    "rate": "like",
+    **{"rate": "like", "rated well": "liked", "rater": "user", "raters": "users"},
 }
 
 

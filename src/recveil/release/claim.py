@@ -54,6 +54,10 @@ class ClaimKind:
         """Whether only the items are shared, whatever the ratings."""
         return self.compared == ("item",)
 
+    def columns(self, *, likes: bool) -> tuple[str, ...]:
+        """Return the columns in which records must agree; likes have no rating."""
+        return tuple(each for each in self.compared if each != "rating" or not likes)
+
     def on_page(self) -> str:
         """Return the text of a page on a claim without a bound."""
         return self.left_open or f"At least k users share each {self.shared}; {self.unpromised}."

@@ -194,19 +194,24 @@ NOISE = "with noise (differential privacy, as by OpenDP)"
 
 
 def reject_nearly_empty(
-    coverage: Coverage | None, *, is_estimate: bool = False, is_noisy: bool = False
+    coverage: Coverage | None,
+    *,
+    is_estimate: bool = False,
+    is_noisy: bool = False,
+    likes: bool = False,
 ) -> None:
     """Raise for a release from which next to nothing can be learned; `is_noisy` if synthetic."""
     if coverage is None or not coverage.is_nearly_empty:
         return
+    noun = "likes" if likes else "ratings"
     if is_noisy:
-        _reject_synthetic(coverage, "about " * is_estimate)
+        _reject_synthetic(coverage, "about " * is_estimate, noun)
     lower = "lower k (--k), " * coverage.can_lower_k
     most, least = ("at most ", "at least ") if is_estimate else ("", "")
     facts = [
         f"{most}{coverage.n_items_kept:,} of {coverage.n_items:,} items",
         f"{least}{coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
-        f"{FEWEST_RATINGS} ratings ({coverage.n_short_raw_users:,} in the table)",
+        f"{FEWEST_RATINGS} {noun} ({coverage.n_short_raw_users:,} in the table)",
     ]
     if coverage.has_short_rows:  # the reason first
         facts.reverse()
@@ -217,13 +222,13 @@ def reject_nearly_empty(
     )
 
 
-def _reject_synthetic(coverage: Coverage, about: str) -> NoReturn:
+def _reject_synthetic(coverage: Coverage, about: str, noun: str) -> NoReturn:
     n_short, n_users = coverage.n_short_users, coverage.n_users
     fact = f"{coverage.n_items_kept:,} items"
     if coverage.has_short_rows:
         fact += f", under {FEWEST_RATINGS} for {n_short:,} of {n_users:,} users"
     else:
-        fact += f" ({percent(coverage.rating_share)} of the ratings)"
+        fact += f" ({percent(coverage.rating_share)} of the {noun})"
     more = "give an item_catalog (--item-catalog), a larger epsilon (--epsilon), or"
     if coverage.n_items_kept == coverage.n_items:
         more = "take a longer period, or give"

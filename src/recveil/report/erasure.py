@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from recveil.io.ingestion import REASONS
 from recveil.io.options import format_command
 from recveil.methods import Erasure, Trace
+from recveil.ratings.ratings import in_likes
 from recveil.release.claim import of_large_delta, of_large_epsilon
 from recveil.release.dates import DATES
 from recveil.release.manifest import Manifest, private_folder
@@ -160,7 +161,8 @@ def _describe_trace(trace: Trace) -> str:
     name = quoted(trace.folder.name)
     if trace.class_size is None:
         learned = "ratings and attributes" if trace.manifest.user_columns else "ratings"
-        return f"{name} was learned from their {learned}; no record of it belongs to a user."
+        text = f"{name} was learned from their {learned}; no record of it belongs to a user."
+        return in_likes(text, trace.manifest.scale.unary)
     shared = trace.manifest.claim.about.shared
     kept = " (kept since they left)" if trace.status == "row-kept" else ""
     text = (
@@ -175,8 +177,10 @@ def _describe_trace(trace: Trace) -> str:
     exact = trace.exact
     if exact is None:
         return text
-    near = f", {exact.n_near:,} to within the rounding" * (exact.n_near > exact.n_exact)
     other = "; it was made from another table" if exact.same_ratings is False else ""
+    if trace.manifest.scale.unary:
+        return f"{text} It has {exact.n_exact:,} of their {exact.n_ratings:,} likes{other}."
+    near = f", {exact.n_near:,} to within the rounding" * (exact.n_near > exact.n_exact)
     return (
         f"{text} It has {exact.n_exact:,} of their {describe_count(exact.n_ratings, 'rating')} "
         f"with the same value{near}{other}."
@@ -209,7 +213,8 @@ def _of_synthetic(result: Erasure) -> Iterator[str]:
         f"{bounds['most_recognized']:.3f}."
     )
     if result.newest.manifest.settings.get("item_catalog") == "rated items":
-        yield "The list of items is outside this bound: one that only this user rated stays in it."
+        text = "The list of items is outside this bound: one that only this user rated stays in it."
+        yield in_likes(text, result.newest.manifest.scale.unary)
     yield (
         "The privacy loss remains: what was published remains published. This bound is of one "
         "release; those of several releases of the same users add up."

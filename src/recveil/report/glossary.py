@@ -3,10 +3,12 @@
 `make docs` lists them on the page docs/reference/glossary.md.
 """
 
+import re
 from collections.abc import Iterable
 
 from rich.console import Console
 
+from recveil.ratings.ratings import in_likes
 from recveil.report.terminal import escape
 from recveil.runtime.errors import RecveilError
 
@@ -148,19 +150,26 @@ _MATCHES = {
 }
 
 
-def meaning_of(term: str) -> str | None:
-    """Return the meaning of a term; None if it has none.
+# What meanings say of values, which implicit feedback does not have
+_OF_VALUES = re.compile(
+    r" \(or its RMSE above\)|, or predicted ratings than averages|, or one set .* not compared"
+)
+
+
+def meaning_of(term: str, *, is_unary: bool = False) -> str | None:
+    """Return the meaning of a term, for likes in their words; None if it has none.
 
     >>> meaning_of("similarity ≥ 0.5")[:66]
     'the share of the targets that the plain Scoreboard re-identifies b'
     """
     families = (meaning for start, meaning in _MATCHES.items() if term.startswith(start))
-    return MEANINGS.get(term) or next(families, None)
+    meaning = MEANINGS.get(term) or next(families, None)
+    return in_likes(_OF_VALUES.sub("", meaning)) if meaning and is_unary else meaning
 
 
-def explain(terms: Iterable[str]) -> None:
+def explain(terms: Iterable[str], *, is_unary: bool = False) -> None:
     """Print the meaning of each term of a result."""
-    meanings = {term: meaning_of(term) for term in terms}
+    meanings = {term: meaning_of(term, is_unary=is_unary) for term in terms}
     if unknown := [term for term, meaning in meanings.items() if meaning is None]:
         raise RecveilError(
             f"{unknown[0]!r} has no meaning; expected a term of recveil.report.glossary, such as "
@@ -171,4 +180,5 @@ def explain(terms: Iterable[str]) -> None:
         console = Console(highlight=False)
         console.print("\n[bold]Terms[/]")
         for term, meaning in meanings.items():
-            console.print(f"[bold]{escape(term)}[/]: {escape(str(meaning))}.")
+            name = escape(in_likes(term, is_unary))
+            console.print(f"[bold]{name}[/]: {escape(str(meaning))}.")

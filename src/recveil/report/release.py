@@ -23,6 +23,7 @@ from recveil.methods.size_estimates import Foreseen
 from recveil.publish.history import Promised
 from recveil.publish.privacy_ledger import Loss, PrivacyTotal, Run, total_without
 from recveil.publish.size_estimate import Expected
+from recveil.ratings.ratings import in_likes
 from recveil.release.claim import LOUD_DELTA, Claim, claim_kind, of_large_delta, of_large_epsilon
 from recveil.release.coverage import FEWEST_RATINGS, LOW, NOISE, Coverage
 from recveil.release.exact_ratings import HIGH, ExactRatings
@@ -235,7 +236,7 @@ def describe_coverage(
     if coverage.n_items_kept == coverage.n_items and is_estimate:
         kept = (
             f"All {describe_count(coverage.n_items, 'item')} can be in the release, but rarely "
-            f"rated ones may get no {noun.removesuffix('s')}"
+            f"{'liked' if likes else 'rated'} ones may get no {noun.removesuffix('s')}"
         )
     elif coverage.n_items_kept == coverage.n_items:
         kept = f"The release keeps all {describe_count(coverage.n_items, 'item')}"
@@ -264,11 +265,12 @@ def _describe_omitted(figures: object, published: Published) -> str:
     """Describe what a release lacks whose coverage is not known; empty if nothing."""
     noun = "likes" if published.scale.unary else "ratings"
     if isinstance(figures, SparseSummary) and figures.n_omitted:
-        return (
+        text = (
             f"Omitted {describe_count(figures.n_omitted, 'item')} with fewer than "
-            f"{published.claim.k} raters ({percent(figures.omitted_share)} of the {noun}): such an "
-            f"item would reveal its raters."
+            f"{published.claim.k} raters ({percent(figures.omitted_share)} of the ratings): such "
+            f"an item would reveal its raters."
         )
+        return in_likes(text, published.scale.unary)
     share = published.settings["omitted_share"] if isinstance(figures, SyntheticSummary) else 0
     if not share:
         return ""
@@ -425,8 +427,9 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
             yield f"{WARNING}{large}"
     if published.settings["item_catalog"] == "rated items":
         yield (
-            "It names the items that were rated, as set with item_catalog (--item-catalog "
-            "as-rated): publish it only if that list is public, since no guarantee covers it."
+            f"It names the items that were {'liked' if published.scale.unary else 'rated'}, as set "
+            f"with item_catalog (--item-catalog as-rated): publish it only if that list is public, "
+            f"since no guarantee covers it."
         )
     above = "" if claim.epsilon is None else " above the noise"
     yield (
@@ -492,7 +495,8 @@ def _of_dry_run(dry: DryRun) -> Iterator[str]:
         )
         if is_noisy:
             yield "This estimate is of the raw table, without noise: keep it private."
-    yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
+    basis = in_likes("; ".join(describe_basis(dry.foreseen)), dry.reading.ratings.is_unary)
+    yield f"Estimated: {basis}."
     if dry.total is not None:
         yield describe_total(dry.total)
     yield describe_search(dry.earlier, dry.output, is_continued=dry.is_continued)
@@ -902,4 +906,5 @@ def _show_made(made: Anonymized | Released, *, is_explained: bool) -> None:
     for sentence in made.sentences():
         echo(sentence)
     if is_explained:
-        explain(terms_of(made.verification))
+        likes = made.release.published.scale.unary
+        explain(terms_of(made.verification), is_unary=likes)

@@ -590,7 +590,9 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         records=counts["records"] if readers.all_read else 0,
         classes=counted.classes,
         layout=manifest.layout,
-        compared=[*claim.about.compared, *(["k"] * claim.levels)] if readers.all_read else [],
+        compared=[*claim.about.columns(likes=manifest.scale.unary), *(["k"] * claim.levels)]
+        if readers.all_read
+        else [],
         violations=violations.to_list(),
         checksums=checksums,
         singletons=counted.singletons,

@@ -321,7 +321,11 @@ def check_published(
         records=len(classes.records),
         classes=len(classes.user_counts),
         layout=manifest.layout,
-        compared=[*file.claim.compared, *file.compared_too, *_shared_attributes(manifest)],
+        compared=[
+            *file.claim.columns(likes=manifest.scale.unary),
+            *file.compared_too,
+            *_shared_attributes(manifest),
+        ],
         violations=violations.to_list(),
         checksums=checksums,
         singletons=classes.singletons,

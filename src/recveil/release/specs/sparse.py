@@ -77,6 +77,9 @@ def _made_before(settings: Settings) -> tuple[str, ...]:
 def _undone(settings: Settings) -> tuple[str, ...]:
     attack = SPARSE_UNDONE if publishes_ratings(settings) else SPARSE_LIKES_UNDONE
     dated = SPARSE_ORDER_UNDONE if period_of(settings) == ORDER else SPARSE_DATES_UNDONE
+    if not publishes_ratings(settings):
+        of_ratings = "MovieLens 100K, with ratings (likes were not measured),"
+        dated = dated.replace("MovieLens 100K,", of_ratings, 1)
     return (attack, *((dated,) if period_of(settings) else ()), *_made_before(settings))
 
 

@@ -28,7 +28,8 @@ def group_table(release: AttackedRelease | None) -> Grid | None:
     ]
     header = ("risk", "users", "figure", "control or random guess", "targets")
     likes = [tuple(in_likes(cell, release.manifest.scale.unary) for cell in row) for row in rows]
-    return Grid("Risk by number of ratings", header, likes) if rows else None
+    title = in_likes("Risk by number of ratings", release.manifest.scale.unary)
+    return Grid(title, header, likes) if rows else None
 
 
 def _cells(release: AttackedRelease, group: GroupRate, digits: int | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from recveil.comparison.measures import MEASURES, Line, Measure, measure_named
 from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import Row, shares_of
 from recveil.evaluation.groups import read_divisions
+from recveil.ratings.ratings import in_likes
 from recveil.release.claim import all_claims
 from recveil.release.coverage import LOW
 from recveil.release.exact_ratings import HIGH
@@ -69,6 +70,7 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
     }
     rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     choice = headline_choice(comparison)
+    is_unary = comparison.ratings.is_unary
     chosen = None if choice is None or choice.row is None else choice.row.title
     utilities = utilities_of(rows)
     drawn = [(utility, draw_frontier(rows, utility, chosen, axis)) for utility in utilities]
@@ -102,13 +104,15 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
         has_padding=any(0 < (padding_of(row.method) or 0) < 1 for row in rows),
         axis_note=AXIS_NOTES.get(axis.name, ""),
         missing_of=lambda row: describe_missing(row, axis).removeprefix("was "),
-        knowledge=KNOWLEDGE,
-        few_ratings=" ".join(filter(None, [FEW_RATINGS, legend_of_lists(rows)])),
+        knowledge=in_likes(KNOWLEDGE, is_unary),
+        few_ratings=in_likes(
+            " ".join(filter(None, [FEW_RATINGS, legend_of_lists(rows)])), is_unary
+        ),
         public_items=PUBLIC_ITEMS,
         is_reidentification=axis is REIDENTIFICATION,
         gaps=gaps_by_setting(divisions),
         detailed=detailed,
-        groups=group_grids(divisions[detailed])[1:] if detailed else [],
+        groups=group_grids(divisions[detailed], is_unary=is_unary)[1:] if detailed else [],
         rows=rows,
         by_title={row.title: row for row in rows},
         best=[row.title for row in comparison.frontier()],

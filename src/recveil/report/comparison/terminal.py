@@ -1,9 +1,11 @@
 """Comparisons as tables and sentences on the terminal."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from recveil.comparison.choice import REIDENTIFICATION, Axis, Choice
 from recveil.comparison.results import Comparison
@@ -45,7 +47,7 @@ from recveil.report.comparison.text import (
 )
 from recveil.report.evaluation.groups import describe_widest
 from recveil.report.evaluation.text import WORSE
-from recveil.report.glossary import MEANINGS
+from recveil.report.glossary import MEANINGS, meaning_of
 from recveil.report.terminal import escape, first_fitting, show_left_out, table_of, without
 from recveil.runtime.errors import WARNING, first_sentence_of, printable
 from recveil.runtime.number_format import format_bounds, format_number, percent
@@ -56,6 +58,13 @@ _MEMBERSHIP = "membership\nAUC"
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 
 
+class _ConsoleOfLikes(Console):
+    """Prints texts about ratings as texts about likes."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(in_likes(text), **options)
+
+
 def show_comparison(comparison: Comparison) -> None:
     """Print the answer, the table of settings, the warnings, the reasons and the command."""
     console = Console(highlight=False)
@@ -64,10 +73,11 @@ def show_comparison(comparison: Comparison) -> None:
         console.print(f"[bold]{escape(headline_of(choice))}[/]")
         if rest := join_rest(comparison, choice):
             console.print(escape(rest))
-    _show_settings(console, comparison)
+    is_unary = comparison.ratings.is_unary
+    _show_settings(_ConsoleOfLikes(highlight=False) if is_unary else console, comparison)
     for warning in warnings_of(comparison):
         if warning not in comparison.reading.notes:  # those are printed with the input
-            _show(console, f"{WARNING}{warning}")
+            _show(console, in_likes(f"{WARNING}{warning}", is_unary))
     if choice is not None:
         _show_reasons(console, choice)
         _show_gap(console, comparison, choice)
@@ -172,7 +182,8 @@ def _explain_table(console: Console, comparison: Comparison, heads: dict[str, st
             f"included{raw}."
         )
     for figure in sorted(MEANINGS.keys() & {_FIGURES[name] for name in heads}):
-        console.print(f"{figure}: {MEANINGS[figure]}.")
+        meaning = meaning_of(figure, is_unary=comparison.ratings.is_unary)
+        console.print(f"{figure}: {meaning}.")
     names = " and ".join(_FIGURES[name] for name in heads)
     recommenders = "recommenders" if len(heads) > 1 else "recommender"
     console.print(

@@ -16,6 +16,7 @@ from recveil.evaluation.groups import (
     widest,
 )
 from recveil.evaluation.retained import Measured
+from recveil.ratings.ratings import in_likes
 from recveil.runtime.number_format import estimate, format_bounds, percent
 from recveil.runtime.safe_repr import Grid
 
@@ -134,20 +135,23 @@ def _title(division: str, group: GroupUtility) -> str:
     return f"{group.name}, {_HIGHEST[division].format(group.highest)}"
 
 
-def group_grids(divisions: Sequence[Division]) -> list[Grid]:
+def group_grids(divisions: Sequence[Division], *, is_unary: bool = False) -> list[Grid]:
     """Return a table of the gaps, and one of each division's groups."""
     if not divisions:
         return []
     return [
         Grid("largest gaps between groups", _GAP_HEAD, gap_rows(divisions)),
-        *map(_groups_of, divisions),
+        *(_groups_of(each, is_unary) for each in divisions),
     ]
 
 
-def _groups_of(division: Division) -> Grid:
+def _groups_of(division: Division, is_unary: bool) -> Grid:
     """Return the groups of a division, without the columns of RMSE where no group has any."""
     header: tuple[str, ...] = (f"by {division.name}", *_HEAD)
     has_rmse = not all(np.isnan(group.raw_rmse.value) for group in division.groups)
     n_shown = None if has_rmse else _OF_LISTS
-    rows = [row[:n_shown] for row in group_rows(division)]
+    rows = [
+        (in_likes(name, is_unary and division.name in _HIGHEST), *cells)
+        for name, *cells in (row[:n_shown] for row in group_rows(division))
+    ]
     return Grid(f"groups by {division.name}", header[:n_shown], rows)

@@ -31,7 +31,7 @@ from recveil.report.evaluation.text import (
     parts_of_headline,
     tables,
 )
-from recveil.report.glossary import MEANINGS
+from recveil.report.glossary import meaning_of
 from recveil.report.terminal import escape, first_fitting, show_left_out, table_of
 from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import estimate, percent
@@ -91,8 +91,8 @@ def show_remarks(console: Console, evaluated: Evaluated, *, is_whole: bool = Fal
             console.print(f"[yellow]note:[/] {escape(note)}")
     if not is_whole and isinstance(result, Evaluation):
         console.print(
-            "--all shows every recommender, every group, the distance of rows from the ratings, "
-            "and the fidelity of the whole table."
+            f"--all shows every recommender, every group, the distance of rows from the "
+            f"{feedback_of(result)}, and the fidelity of the whole table."
         )
 
 
@@ -126,8 +126,9 @@ def _describe_links(links: LinkPosterior) -> str:
 
 def _show_input(console: Console, evaluated: Evaluated) -> None:
     name, matched = escape(evaluated.release), evaluated.matched
+    feedback = feedback_of(evaluated.evaluation)
     if evaluated.share is not None:
-        feedback, cut = feedback_of(evaluated.evaluation), cut_of(evaluated)
+        cut = cut_of(evaluated)
         test_part = (
             f"{percent(evaluated.share)} of every user's {feedback} were held out"
             if cut is None
@@ -139,12 +140,14 @@ def _show_input(console: Console, evaluated: Evaluated) -> None:
         )
     if matched and matched.left_out:
         console.print(
-            f"Left out: {matched.left_out:,} test ratings of users ({matched.unknown_users:,}) or "
-            f"items ({matched.unknown_items:,}) without training ratings."
+            f"Left out: {matched.left_out:,} test {feedback} of users "
+            f"({matched.unknown_users:,}) or items ({matched.unknown_items:,}) without training "
+            f"{feedback}."
         )
     if matched and matched.also_in_training:
         console.print(
-            f"Left out: {matched.also_in_training:,} test ratings that are also training ratings."
+            f"Left out: {matched.also_in_training:,} test {feedback} that are also training "
+            f"{feedback}."
         )
 
 
@@ -186,10 +189,10 @@ def _show_recommenders(console: Console, result: Evaluation, *, is_whole: bool) 
     n_shown = len(table.columns) // 2
     if left_out := metrics[n_shown:]:
         console.print(f"Not shown at this width: {', '.join(left_out)}.")
-    for metric in metrics[:n_shown]:
-        console.print(f"{metric}: {MEANINGS[metric]}.")
-    console.print(escape(describe_best(result)))
     feedback = feedback_of(result)
+    for metric in metrics[:n_shown]:
+        console.print(f"{metric}: {meaning_of(metric, is_unary=feedback == 'likes')}.")
+    console.print(escape(describe_best(result)))
     _show_counts(
         console, result, feedback, "to predict ratings" if has_ratings else "to make lists"
     )
@@ -212,10 +215,10 @@ def _show_groups(
     console: Console, result: Evaluation | NominalEvaluation, *, is_whole: bool
 ) -> None:
     """Print the largest gap between groups; with `is_whole`, the figures of all groups."""
-    few = describe_too_few(result.divisions)
+    few, is_unary = describe_too_few(result.divisions), feedback_of(result) == "likes"
     for sentence in filter(None, (describe_widest(result.divisions), few)):
-        console.print(escape(in_likes(sentence, feedback_of(result) == "likes")))
-    for grid in group_grids(result.divisions) if is_whole else ():
+        console.print(escape(in_likes(sentence, is_unary)))
+    for grid in group_grids(result.divisions, is_unary=is_unary) if is_whole else ():
         made = [_first_columns(grid, number) for number in range(len(grid.header), 1, -1)]
         table = first_fitting(console, made, wraps=True)
         console.print(table)
@@ -260,7 +263,7 @@ def _show_next_items(console: Console, result: NextItems, feedback: str, *, is_w
     table = first_fitting(console, [both, hits], wraps=True)
     for each in (both,) if table is both else (hits, make("nDCG")):
         console.print(each)
-    console.print(f"hit rate: {MEANINGS['hit rate']}.")
+    console.print(f"hit rate: {meaning_of('hit rate')}.")
     of_next = (
         f"Next items: {describe_count(result.n_cells, 'item')} that "
         f"{describe_count(result.n_users, 'user')} rated on their first day after the cut, "
