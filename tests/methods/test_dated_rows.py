@@ -191,8 +191,8 @@ def test_what_dates_are_refused_with(tmp_path):
     with raises("time.missing", "Date d'achat", "2005-12-31", "--time-format"):
         dry_run(tmp_path / "r.csv", out, k=5, dates="week", scale="1:5:1")
     anonymize(RATINGS, out, k=5, dates="week")
-    with raises("option.conflict", "dates", "previous"):
-        anonymize(RATINGS, tmp_path / "next", k=5, dates="week", previous=f"{out}.private")
+    with raises("release.mismatch", "dates", "--dates week"):
+        anonymize(RATINGS, tmp_path / "next", k=5, dates="month", previous=f"{out}.private")
 
 
 def test_a_release_without_dates_may_follow_one_with_dates(tmp_path):
@@ -200,6 +200,8 @@ def test_a_release_without_dates_may_follow_one_with_dates(tmp_path):
     anonymize(RATINGS, out, k=5, dates="week")
     anonymize(RATINGS, following, k=5, previous=f"{out}.private")
     assert rv.verify(following, against=out).holds
+    with raises("release.mismatch", "dates", "no dates"):
+        dry_run(RATINGS, tmp_path / "third", k=5, dates="week", previous=f"{following}.private")
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "csv"])

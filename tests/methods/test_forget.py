@@ -19,7 +19,7 @@ from recveil.methods import anonymize, forget
 from recveil.methods.earlier_releases import find_earlier
 from recveil.ratings import Ratings
 from recveil.verification import verify
-from shared.methods_next_release import RATINGS, publish, rows_of
+from shared.methods_next_release import MANY, RATINGS, declare, publish, rows_of
 
 # Users 1 to 44; then eight leave and ten join; then three leave, three join, and one comes back.
 MONTHS = [
@@ -381,3 +381,22 @@ def test_rows_that_were_not_read_are_counted(series, today):
     assert (found.n_unread, found.unread_reasons) == (1, ("off scale",))
     with raises("id.unknown"):
         forget(series[-1], user="nobody", **options)
+
+
+def test_dates_and_attributes_go_on_as_the_command_says(tmp_path):
+    months = [np.arange(90), np.r_[8:90, 100:130]]
+    newest = publish(months, tmp_path, K, MANY, dates="month")[-1]
+    table, cleaned = only(MANY, months[-1]), tmp_path / "cleaned.csv"
+    found = forget(newest, user=MANY.users[20], ratings=table, output=cleaned)
+    assert (found.decision, found.newest.status) == ("row-kept", "in-table")
+    assert found.n_candidates >= K
+    others = np.setdiff1d(table.users, MANY.users[20])
+    users = declare(others, 2, tmp_path / "users.csv")
+    command = found.to_dict()["next_command"]
+    assert "--dates month" in command
+    words = command.replace("NEXT", str(tmp_path / "next")).replace("USERS", str(users)).split()
+    with pytest.raises(SystemExit) as ended:
+        main([*words[1:], "--allow-sparse-coverage"])
+    assert ended.value.code in (0, None)
+    assert verify(tmp_path / "next", against=newest, private=tmp_path / "next.private").holds
+    assert forget(tmp_path / "next", user=MANY.users[20]).newest.status == "row-kept"

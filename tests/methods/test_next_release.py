@@ -8,8 +8,11 @@ import itertools
 import json
 import pickle
 import shutil
+from collections import Counter
 from pathlib import Path
 
+import forging
+import independent
 import jsonschema
 import numpy as np
 import pyarrow as pa
@@ -30,7 +33,20 @@ from recveil.ratings import Ratings
 from recveil.release.manifest_reader import known_manifest
 from recveil.runtime.errors import RecveilError
 from recveil.verification import verify
-from shared.methods_next_release import RATINGS, fewest_candidates, figures_of, publish, rows_of
+from shared.methods_next_release import (
+    DECLARED,
+    MANY,
+    RATINGS,
+    assert_diverse,
+    attributes_of,
+    declare,
+    fewest_candidates,
+    figures_of,
+    publish,
+    published_rows,
+    records_of,
+    rows_of,
+)
 
 # Users 1 to 44; then eight leave and ten join; then three leave, three join, and one comes back.
 MONTHS = [
@@ -413,3 +429,121 @@ def test_an_anonymizer_that_knows_who_is_where_is_not_pickled(series):
     assert clone(anonymizer).previous is anonymizer.previous
     with pytest.raises(TypeError, match="PreviousRelease"):
         pickle.dumps(anonymizer)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("attributes")
+    return publish(TestAttributes.MONTHS, folder, 5, MANY, dates="month")
+
+
+@pytest.mark.filterwarnings("ignore::recveil.release.coverage.CoverageWarning")
+class TestAttributes:
+    """Series with dates and attributes; a tenth of the users declares others each month."""
+
+    MONTHS = (np.arange(90), np.r_[8:90, 100:130], np.r_[0:4, 12:90, 100:142])
+
+    def test_nobody_is_distinguished_and_values_stay_diverse(self, written):
+        assert len(written) == 3
+        assert fewest_candidates(written) >= 5
+        assert_diverse(written)
+        kept = [{user: row[-1] for user, row in rows_of(each).items()} for each in written]
+        for before, after in itertools.pairwise(kept):
+            assert before.items() <= after.items()
+            assert {*after.values()} - {("*", "*")}
+        for before, after in itertools.pairwise(written):
+            assert verify(after, against=before, private=f"{after}.private").holds
+            assert list(independent.problems(after)) == []
+            assert list(independent.problems_against(after, before)) == []
+
+    def test_its_release_json_has_the_shape_that_the_page_states(self, written):
+        page = Path(__file__).parents[2] / "docs" / "reference" / "release.schema.json"
+        content = json.loads((written[1] / "release.json").read_text())
+        assert {"previous", "user_attributes"} < {*content}
+        jsonschema.validate(content, json.loads(page.read_text()))
+
+    @pytest.mark.parametrize("is_sensitive", [False, True])
+    def test_both_checkers_find_other_attributes_of_a_class(self, written, tmp_path, is_sensitive):
+        """The release alone keeps its claim."""
+        before, folder = written[1], Path(shutil.copytree(written[2], tmp_path / "third"))
+        records, rows = records_of(written[2]), published_rows(folder)
+        plans = {each: row["plan"] for each, row in attributes_of(folder).items()}
+        for user in rows_of(before):
+            group = [each for each, row in rows.items() if row == rows[records[user]]]
+            counts = Counter(plans[each] for each in group).most_common()
+            if counts[0][1] > counts[-1][1] if is_sensitive else rows[group[0]][-1][0] == "F":
+                break
+        other = {"F": "M"}
+        if is_sensitive:
+            other = {counts[0][0]: counts[-1][0], counts[-1][0]: counts[0][0]}
+        lines = (folder / "users.csv").read_text().splitlines()
+        for at, line in enumerate(lines):
+            fields = line.replace('"', "").split(",")
+            if fields[0] in group:
+                fields = [other.get(each, each) for each in fields]
+                lines[at] = ",".join(f'"{each}"' for each in fields)
+        (folder / "users.csv").write_text("\n".join([*lines, ""]))
+        forging.sign(folder)
+        assert verify(folder).holds
+        assert list(independent.problems(folder)) == []
+        assert not verify(folder, against=before).holds
+        assert list(independent.problems_against(folder, before))
+
+    def test_attributes_may_be_dropped_but_not_added(self, written, tmp_path):
+        table = only(MANY, self.MONTHS[2])
+        options = {"k": 5, "seed": 1, "allow_sparse_coverage": True}
+        out, previous = tmp_path / "out", f"{written[2]}.private"
+        anonymize(table, out, previous=previous, **options)
+        assert verify(out, against=written[2], private=f"{out}.private").holds
+        assert list(independent.problems_against(out, written[2])) == []
+        options |= DECLARED | {"users": declare(table.users, 1, tmp_path / "users.csv")}
+        with raises("release.mismatch", "users"):
+            dry_run(table, tmp_path / "next", previous=f"{out}.private", **options)
+
+    def test_values_that_the_series_lacks_are_suppressed(self, written, tmp_path):
+        users = declare(MANY.users, 1, tmp_path / "users.csv")
+        known, newcomers = users.read_text(), [*range(91, 101), *range(143, 151)]
+        options = {"k": 5, "seed": 1, "users": users, "previous": f"{written[2]}.private"}
+        lines = known.splitlines()
+        for user in newcomers:
+            lines[user] = f"{user},F,ancient,pro"
+        users.write_text("\n".join([*lines, ""]))
+        anonymize(MANY, tmp_path / "out", **options, **DECLARED)
+        attributes, records = attributes_of(tmp_path / "out"), records_of(tmp_path / "out")
+        new = [[*attributes[records[user]].values()][1:] for user in newcomers]
+        assert new == [["F", "*", "*"]] * 18  # one plan alone is not diverse
+        users.write_text(known.replace("young", "0-40").replace("old", "over 40"))
+        with raises("release.mismatch", "'age'", "young"):
+            dry_run(MANY, tmp_path / "next", **options, **DECLARED)
+
+    @pytest.mark.parametrize("layout", ["users", "groups"])
+    def test_equal_rows_of_several_attributes_keep_them(self, tmp_path, layout):
+        """All users like the same two items, so that all rows are equal."""
+        before = None
+        for n_users in (50, 64):
+            columns = np.repeat(np.arange(n_users), 2), np.tile([1, 2], n_users)
+            likes = Ratings.from_columns(*columns, np.ones(2 * n_users)).as_likes()
+            lines = [f"{user},{'FM'[user % 2]}" for user in range(n_users)]
+            (tmp_path / "users.csv").write_text("\n".join(["user_id,gender", *lines, ""]))
+            options = {"users": tmp_path / "users.csv", "attribute": "gender", "layout": layout}
+            options |= {"previous": before and f"{before}.private", "allow_sparse_coverage": True}
+            previous, before = before, tmp_path / str(n_users)
+            anonymize(likes, before, k=5, seed=1, **options)
+        lines = (before / "classes.csv").read_text().splitlines()[1:]
+        assert [line.split(",")[1] for line in lines] == ["14", "50"]
+        attributes = attributes_of(before)
+        found = {user: attributes[at]["gender"] for user, at in records_of(before).items()}
+        assert found == {user: "FM"[user % 2] for user in range(64)}
+        assert list(independent.problems(before)) == []
+        assert list(independent.problems_against(before, previous)) == []
+        options = {"against": previous, "private": f"{before}.private"}
+        assert verify(before, **options).holds
+
+        def exchange(table):
+            users = table["user_id"].to_pylist()
+            one, other = users.index(0), users.index(1)
+            users[one], users[other] = 1, 0
+            return table.set_column(0, "user_id", pa.array(users))
+
+        change_assignment(before, exchange)
+        assert not verify(before, **options).holds

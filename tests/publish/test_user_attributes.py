@@ -319,19 +319,21 @@ class TestErasure:
         assert result.newest.finding["attributes"] == shared
         is_shown = result.newest.shows == "plan"
         assert is_shown == (row["plan"] != "*")
-        assert (result.decision == "replace") == is_shown
+        assert result.decision == "row-kept"
         words = next_command(result)
         repeated = "--users USERS --attribute gender --attribute age_group "
         repeated += "--sensitive-attribute plan --attribute-l 2"
-        assert (repeated in words) == is_shown
-        assert any("USERS is the file" in each for each in result.sentences()) == is_shown
+        assert {"--previous", repeated} == {
+            each for each in ("--previous", repeated) if each in words
+        }
+        assert any("USERS is the file" in each for each in result.sentences())
+        assert any("sensitive values, of which one" in each for each in result.sentences())
         assert any(f"gender {row['gender']}" in each for each in result.sentences())
 
     def test_shared_attributes_stay_with_the_row(self, releases, tmp_path):
         result = self.erased(tmp_path, releases, "groups")
         assert (result.decision, result.newest.shows) == ("row-kept", "")
-        assert "--users" not in next_command(result)
-        assert any("no attributes of users" in each for each in result.sentences())
+        assert "--users USERS --attribute gender" in next_command(result)
         assert result.newest.class_size >= 5
 
 
@@ -683,11 +685,23 @@ class TestBadAttributes:
         with raises("option.unsupported"):
             anonymize(RATINGS, **options).write(tmp_path / "out", layout="groups")
 
-    def test_a_release_that_follows_another(self, users, tmp_path):
+    @pytest.mark.parametrize(
+        ("previous", "options"),
+        [
+            (None, {"attribute": ["gender"]}),
+            ("users", {"attribute": ["gender"]}),
+            ("users", ALL | {"attribute": ["age_group", "gender"]}),
+            ("users", ALL | {"attribute_l": 3}),
+            ("users", {"attribute": ["gender", "age_group", "plan"]}),
+        ],
+    )
+    def test_others_than_those_of_the_release_that_is_followed(
+        self, users, releases, tmp_path, previous, options
+    ):
         anonymize(RATINGS, tmp_path / "april", k=5, seed=1)
-        options = {"users": users, "attribute": ["gender"], "k": 5}
-        with raises("option.conflict", "previous"):
-            anonymize(RATINGS, tmp_path / "may", previous=tmp_path / "april.private", **options)
+        private = f"{tmp_path / 'april' if previous is None else releases / previous}.private"
+        with raises("release.mismatch", "users"):
+            anonymize(RATINGS, tmp_path / "may", k=5, users=users, previous=private, **options)
 
     def test_spark_has_none(self, users, tmp_path):
         spark = pytest.importorskip("recveil.spark", reason="pyspark is not installed")

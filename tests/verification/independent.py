@@ -357,10 +357,97 @@ def problems_of_claim(folder, records, result):
         yield "a set of items stands in too few different rows"
     listing, found = described(records, result)
     yield from problems_of_rows(records, found, result)
-    if (folder / "classes.csv").read_bytes() != listing.encode():
-        yield "classes.csv does not list these classes"
+    listed = (folder / "classes.csv").read_text(errors="replace")
+    yield from problems_of_list(listed, listing, users, result)
     if any(result["counts"][name] != number for name, number in found.items()):
         yield "counts"
+
+
+def problems_of_list(listed, listing, users, result):
+    """The classes, or the parts of each class that were one in the release before, are listed."""
+    if "previous" not in result:
+        yield from [] if listed == listing else ["classes.csv does not list these classes"]
+        return
+    header, *lines, end = listed.split("\n")
+    parts = [line.split(",") for line in lines]
+    if (header, end) != ("digest,users,previous", "") or any(len(part) != 3 for part in parts):
+        yield "classes.csv has other columns"
+        return
+    named = [previous for _, _, previous in parts if previous]
+    if not all(re.fullmatch("([0-9a-f]{32})?", part[2]) for part in parts) or (
+        len({*named}) < len(named)
+    ):
+        yield "a class of the release before is in several"
+    if not all(re.fullmatch("[1-9][0-9]{0,14}", n) and int(n) >= result["k"] for _, n, _ in parts):
+        yield "users who joined a class are too few"
+        return
+    keys = [(digest, previous) for digest, _, previous in parts]
+    found = Counter()
+    for digest, n, _ in parts:
+        found[digest] += int(n)
+    if keys != sorted({*keys}) or found != users:
+        yield "classes.csv does not list these classes"
+
+
+def problems_against(folder, old):
+    """Say why a release, which has no other problems, does not continue the classes of another."""
+    folder, old = Path(folder), Path(old)
+    after, before = (
+        in_names_of_8(json.loads((each / "release.json").read_bytes())) for each in (folder, old)
+    )
+    if after.get("previous") != hashlib.sha256((old / "release.json").read_bytes()).hexdigest():
+        yield "it follows another release"
+        return
+    if any(after[name] != before[name] for name in ("claim", "k")):
+        yield "it promises something else"
+    about = after.get("user_attributes")
+    if about is not None and about != before.get("user_attributes"):
+        yield "it has other attributes than the release before"
+        return
+    was, now = (seen(each, result, about) for each, result in ((old, before), (folder, after)))
+    expected, named = defaultdict(Counter), set()
+    for line in (folder / "classes.csv").read_text().splitlines()[1:]:
+        digest, n, previous = line.split(",")
+        named |= {previous} - {""}
+        if previous and was.get(previous, Counter()).total() != int(n):
+            yield "a class has another number of rows than before"
+        expected[digest].update(was.get(previous, {}))
+    if named != was.keys():
+        yield "it names other classes than the release before has"
+    for digest, found in now.items():
+        if any(found[row] < n for row, n in expected[digest].items()):
+            yield "a class has other attributes than before"
+        yield from problems_of_newcomers(found - expected[digest], after["k"], about or {})
+
+
+def problems_of_newcomers(found, k, about):
+    """Enough newcomers share a row and its attributes, and their sensitive values are diverse."""
+    n_users, sensitive = Counter(), defaultdict(Counter)
+    for (texts, value), n in found.items():
+        n_users[texts] += n
+        sensitive[texts].update({} if value == "*" else {value: n})
+    if min(n_users.values(), default=k) < k:
+        yield "too few newcomers have these attributes"
+    for values in sensitive.values():
+        if max(values.values(), default=0) * about.get("l", 1) > values.total():
+            yield "a sensitive value is too frequent among newcomers"
+
+
+def seen(folder, result, about):
+    """For each class, how many of its users have which attributes, and which sensitive value."""
+    name = next(name for name in result["files"] if name.startswith("ratings"))
+    rows = rows_of(folder / name)
+    records = records_of(rows, result["item_type"] == "text", result["scale"].get("words"))
+    texts_of = {}
+    for row in rows_of(folder / "users.csv") if about else ():
+        texts = [row[name] for name in about["columns"]]
+        value = texts.pop() if "sensitive" in about else "*"
+        texts_of[row["user_id"]] = tuple(texts), value
+    found = defaultdict(Counter)
+    for user, items, labels, next_to in records:
+        size, k = next_to[0]
+        found[digest_of(items, labels, k, result)][texts_of.get(user, ((), "*"))] += size
+    return found
 
 
 def problems_of_rows(records, found, result):

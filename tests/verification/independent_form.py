@@ -13,7 +13,8 @@ from datetime import date, timedelta
 FORMATS = [f"recveil-release-{number}" for number in range(1, 12)]
 KEYS = [
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type", "scale"),
-    *("settings", "counts", "formulas", "item_table", "user_attributes", "files"),
+    *("settings", "counts", "formulas", "previous", "item_table"),
+    *("user_attributes", "files"),
 ]
 COUNTS = ["users", "records", "labels", "items", "classes", "alone", "duplicates_dropped"]
 VERSION = re.compile(
@@ -504,6 +505,7 @@ def problems_of_form(content, result, written):
         yield from first(
             problems_of_writing(content, written),
             problems_of_keys(result),
+            problems_of_series(result),
             problems_of_kinds(result),
             problems_of_settings(result),
             problems_of_queries(result),
@@ -534,7 +536,7 @@ def problems_of_keys(result):
     if number == 8 and not isinstance(result["claim"], dict):
         yield "a format of noisy sums without noise"
         return
-    since = {"formulas": 5, "item_table": 9, "user_attributes": 9}
+    since = {"formulas": 5, "previous": 9, "item_table": 9, "user_attributes": 9}
     keys = [key for key in KEYS if key not in since or (number >= since[key] and key in result)]
     counts = COUNTS[: 6 if number == 1 else 7]
     is_worded = number == 7 or (number >= 8 and "words" in result["scale"])
@@ -572,6 +574,15 @@ def problems_of_keys(result):
     found = [*have_users, "answers.npz" in order]
     if found != [*[result["format"] == FORMATS[10]] * 2, has_answers]:
         yield "attributes of users or answers without their file or format, or the reverse"
+
+
+def problems_of_series(result):
+    """Only sparse rows follow another release, by its digest."""
+    if "previous" in result and (
+        result["settings"].get("method") != "sparse rows"
+        or not re.fullmatch("[0-9a-f]{64}", result["previous"])
+    ):
+        yield "such a release follows no other one"
 
 
 def problems_of_kinds(result):

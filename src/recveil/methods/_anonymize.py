@@ -706,7 +706,8 @@ def _make(ready: Prepared, *, hide_items: bool) -> Release:
         settings = {**published.settings, **ready.protection.settings}
         published = replace(published, settings=settings)
     table = published.user_table
-    if table is not None and not table.about.values and "attributes" in ready.options:
+    is_first = table is not None and not table.about.values and published.predecessor is None
+    if table is not None and is_first and "attributes" in ready.options:
         ready.options["attributes"].check_published(table.columns)
     return Release(published, replace(sides.private, protection=ready.protection))
 

@@ -53,7 +53,6 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
 from recveil.release.reader import (
     names_in_release,
-    read_attributes,
     read_blocks,
     read_private_folder,
     read_protected,
@@ -429,7 +428,6 @@ def _decide(traces: list[Trace], n_candidates: int | None) -> Decision:
     # Values that every method of a series publishes are predicted from many users.
     is_continued = method is not None and method.takes_previous and claim.bound is not None
     is_shared = n_candidates is not None and n_candidates >= claim.k
-    is_shared &= not any(trace.shows for trace in traces)  # one of the values is the user's
     return "row-kept" if is_continued and is_shared else "replace"
 
 
@@ -550,14 +548,11 @@ def _class_at(
     about = release.manifest.user_columns
     if about is None:
         return is_in_class, {}, ""
-    rows = read_attributes(release.folder, release.manifest)
-    n_shared = len(about.shared)
-    own = rows[release.record_ids[place]][:n_shared]
-    is_in_class &= [rows[each][:n_shared] == own for each in release.record_ids]
+    rows, n_shared = release.attributes, len(about.shared)
+    own = rows[place][:n_shared]
+    is_in_class &= [row[:n_shared] == own for row in rows]
     members = np.flatnonzero(is_in_class).tolist()
-    is_shown = about.sensitive and any(
-        rows[release.record_ids[each]][-1] != SUPPRESSED for each in members
-    )
+    is_shown = about.sensitive and any(rows[each][-1] != SUPPRESSED for each in members)
     attributes = dict(zip(about.shared, own, strict=True))
     return is_in_class, attributes, about.sensitive if is_shown else ""
 

@@ -6,17 +6,20 @@ form classes of their own.
 
 Notes
 -----
-Let N be the users whose first row is in the same release and equal there, as rows of newcomers.
+Let N be the users whose first row is in the same release and equal there, with its attributes (but
+for the sensitive one), as rows of newcomers.
 
-- Postcondition of each release: N has at least k users (`deal_classes`; in the first release, by
+- Postcondition of each release: N has at least k users (`deal_strata`; in the first release, by
   its claim), and none of them has a row in a release before.
 - Each release is followed by one other at most: a series does not branch (`reject_branch`).
-- Equal rows are one class of the next release, whose rows are equal again, and no row is dropped.
+- Equal rows are one class of the next release, whose rows, items, values and dates, are equal
+  again. Each row keeps its attributes, and a class its list of sensitive values; no row is dropped.
   So by induction all users of N have equal rows in each release from the first on.
 
-Hence in every set of releases, no function of the published files distinguishes the users of N, and
-at least k users are consistent with all rows of any user. Source of the idea: m-invariance (Xiao
-and Tao 2007), with kept rows as counterfeits.
+Hence in every set of releases, no function of the published files distinguishes the users of N, at
+least k users are consistent with all rows of any user, and the sensitive values of N are those of
+its first release, l-diverse. Source of the idea: m-invariance (Xiao and Tao 2007), with kept rows
+as counterfeits.
 """
 
 import json
@@ -37,10 +40,11 @@ from recveil.io.pipes import require_path
 from recveil.publish.release import ReleaseFolder
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import plain_column
+from recveil.release.dates import period_of
 from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, Manifest
 from recveil.release.method import Method
 from recveil.release.private_folder import IN_TABLE, assignment_files, read_assignment
-from recveil.release.reader import read_blocks, read_private_folder
+from recveil.release.reader import read_attributes, read_blocks, read_private_folder
 from recveil.release.records import item_keys
 from recveil.release.sides import Unpicklable
 from recveil.runtime.devices import read_whole
@@ -71,6 +75,8 @@ class PreviousRelease(Unpicklable):
     in_table: NDArray[np.bool_]
     # The digest of each class, as in classes.csv
     digests: tuple[bytes, ...]
+    # The published attributes of each row; sensitive values are in random order within a class
+    attributes: tuple[tuple[str, ...], ...]
 
     def __deepcopy__(self, _memo: object) -> Self:
         """Return itself, for clones of an anonymizer."""
@@ -87,8 +93,8 @@ class PreviousRelease(Unpicklable):
         found = pc.index_in(pa.array(users).cast(pa.string()), value_set=known)
         return np.asarray(found.fill_null(-1).to_numpy(), np.int64)
 
-    def check_claim(self, method: Method, k: int) -> None:
-        """Raise a RecveilError unless it was made by this method, with this k."""
+    def check_claim(self, method: Method, k: int, dates: str | None) -> None:
+        """Raise a RecveilError unless it was made by this method, with this k and these dates."""
         made_by, old_k = self.manifest.method, self.manifest.claim.k
         if made_by is not method:
             same = f"choose that method (--method {made_by.name}), or "
@@ -102,6 +108,14 @@ class PreviousRelease(Unpicklable):
             raise RecveilError(
                 f"previous (--previous): {self.name} has k = {old_k}, but k (--k) is {k}; all "
                 f"releases of a series have one k; give --k {old_k}",
+                code="release.mismatch",
+            )
+        period = period_of(self.manifest.settings)
+        if dates not in (None, period):
+            raise RecveilError(
+                f"dates (--dates) is {dates}, but the previous release {self.name} has "
+                f"{period or 'no dates'}; dates of a series have one unit; "
+                f"{f'give --dates {period}' * (period is not None) or 'drop dates'}",
                 code="release.mismatch",
             )
 
@@ -205,6 +219,7 @@ def read_classes(folder: Path, private: Path) -> PreviousRelease:
             f"written with {folder.name}",
             code="private.damaged",
         )
+    attributes = read_attributes(folder, manifest)
     before, in_table = list[str](), np.ones(users.size, np.bool_)
     if manifest.previous:
         before, in_table = _read_continuation(private)
@@ -217,6 +232,7 @@ def read_classes(folder: Path, private: Path) -> PreviousRelease:
         class_of=np.array([class_of_id[each] for each in opened.ids], np.int64),
         in_table=in_table,
         digests=tuple(class_of_digest),
+        attributes=tuple(attributes[each] for each in opened.ids) if attributes else (),
     )
 
 

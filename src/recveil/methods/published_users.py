@@ -1,5 +1,6 @@
 """Declared attributes of users that are published with a release, and strata of equal ones."""
 
+import itertools
 import math
 import re
 import unicodedata
@@ -17,6 +18,7 @@ from recveil.io import Reading
 from recveil.io.item_features import is_item_column
 from recveil.io.options import ReadingOptions
 from recveil.io.side_tables import check_attributes, read_users
+from recveil.methods.previous_release import PreviousRelease
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
 from recveil.release.method import Method
@@ -134,28 +136,99 @@ class DeclaredAttributes(NamedTuple):
                 f"expected those of the same table",
                 code="release.mismatch",
             )
-        rows = [place[user] for user in users.tolist()]
-        columns = {name: [texts[row] for row in rows] for name, texts in self.columns.items()}
-        return self._replace(users=users, columns=columns)
+        return self.take([place[user] for user in users.tolist()])
 
-    def publish(self, least: int, groups: Groups, rng: np.random.Generator) -> UserTable:
-        """Return the attributes in published order; sensitive ones in random order in a class."""
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Self:
+        """Return the attributes of some of the users, by position."""
+        columns = {name: [texts[row] for row in rows] for name, texts in self.columns.items()}
+        return self._replace(users=self.users[rows], columns=columns)
+
+    def check_following(self, previous: PreviousRelease) -> None:
+        """Raise a RecveilError for columns or values other than those of the previous release."""
+        about = previous.manifest.user_columns
+        if about is None:
+            raise RecveilError(
+                f"users (--users): the previous release {previous.name} has no attributes of "
+                f"users, and its classes have users of any; drop users, or begin a series without "
+                f"previous (--previous)",
+                code="release.mismatch",
+            )
+        if self.about != about:
+            sensitive = f", with {quoted(about.sensitive, 40)} sensitive, l = {about.l}"
+            raise RecveilError(
+                f"users (--users): the previous release {previous.name} has the attributes "
+                f"{listed(about.names, 80)}{sensitive * bool(about.sensitive)}; all releases of a "
+                f"series with attributes have the same; give these, or drop users",
+                code="release.mismatch",
+            )
+        for name, domain in zip(self.about.names, _domains_of(previous), strict=True):
+            known = [text for text in self.columns[name] if text != SUPPRESSED]
+            if 2 * sum(text in domain for text in known) < len(known):
+                raise RecveilError(
+                    f"{_named(name, self.about.sensitive)}: most of its values are not in the "
+                    f"previous release {previous.name}; expected its values: "
+                    f"{listed(sorted(domain), 80)}; write them as before, or drop users",
+                    code="release.mismatch",
+                )
+
+    def following(self, previous: PreviousRelease, left: NDArray[np.int64]) -> Self:
+        """Return what a release that follows another one publishes of users and of those who left.
+
+        Users with a row have the attributes of it; sensitive values are in any order within a
+        class. Newcomers have values of the previous release alone; others are suppressed.
+        """
+        places = np.concatenate([previous.places_of(self.users), left]).tolist()
+        domains = _domains_of(previous)
+        declared = zip(*(self.columns[name] for name in self.about.names), strict=True)
+        new = {
+            at: tuple(
+                text if text in domain else SUPPRESSED
+                for text, domain in zip(row, domains, strict=True)
+            )
+            for at, row in enumerate(declared)
+            if places[at] < 0
+        }
+        if n_shared := len(self.about.shared):
+            shared = generalize([row[:n_shared] for row in new.values()], self.k) if new else []
+            pairs = zip(new.items(), shared, strict=True)
+            new = {at: (*texts, *row[n_shared:]) for (at, row), texts in pairs}
+        rows = [
+            new[at] if at in new else previous.attributes[place] for at, place in enumerate(places)
+        ]
+        columns = dict(zip(self.about.names, map(list, zip(*rows, strict=True)), strict=True))
+        users = np.concatenate([self.users.astype(object), previous.users[left].astype(object)])
+        return self._replace(users=users, columns=columns, k=1)  # their values are frequent enough
+
+    def publish(
+        self,
+        least: int,
+        groups: Groups,
+        rng: np.random.Generator,
+        previous: Sequence[bytes] = (),
+    ) -> UserTable:
+        """Return the attributes in published order; sensitive ones in random order in a class.
+
+        A group that was part of a `previous` class shows the sensitive values that it showed there.
+        """
         columns = {
             name: [texts[user] for user in groups.members.tolist()]
             for name, texts in self.strata(least)[0].items()
         }
         if self.about.sensitive:
             texts, found = self._sensitive_texts(), list[str]()
-            for start, end in zip(groups.starts[:-1], groups.starts[1:], strict=True):
-                members = groups.members[start:end]
-                found += hidden_in(
-                    [texts[user] for user in rng.permutation(members).tolist()], self.about.l
-                )
+            for at, (start, end) in enumerate(itertools.pairwise(groups.starts.tolist())):
+                members = rng.permutation(groups.members[start:end])
+                shown = [texts[user] for user in members.tolist()]
+                found += shown if previous and previous[at] else hidden_in(shown, self.about.l)
             columns[self.about.sensitive] = found
         return UserTable(self.about, columns, groups.sizes)
 
     def _facts(self) -> dict[str, object]:
         return {"": ", ".join(self.about.names), "users": self.users.size}
+
+
+def _domains_of(previous: PreviousRelease) -> list[set[str]]:
+    return [{*texts} - {SUPPRESSED} for texts in zip(*previous.attributes, strict=True)]
 
 
 def generalize(rows: Sequence[tuple[str, ...]], least: int) -> list[tuple[str, ...]]:
@@ -241,6 +314,7 @@ def add_attributes(
             *(request.users, request.attribute, request.sensitive_attribute, request.attribute_l),
             *(reading.ratings, every_user, request.k or 0),
             *(max(request.k or 0, options.get("cluster_size") or MIN_CLUSTER), user),
+            options.get("previous"),
         )
     options["attributes"] = attributes
     return replace(reading, notes=(*reading.notes, note))
@@ -337,6 +411,7 @@ def read_published_users(
     k: int,
     least: int,
     user: str | None = None,
+    previous: PreviousRelease | None = None,
 ) -> tuple[DeclaredAttributes | None, str]:
     """Read the attributes to publish, and a note on them; `every_user` may be in the file."""
     names = check_declared(users, attribute, sensitive, l, k)
@@ -356,14 +431,14 @@ def read_published_users(
     for name, texts in columns.items():
         _check_texts(_named(name, sensitive), texts, k if name == sensitive else least)
     attributes = DeclaredAttributes(ratings.users, columns, about, k)
-    codes = attributes.sensitive_codes()
+    codes = attributes.sensitive_codes() if previous is None else None
     if sensitive is not None and codes is not None and codes.max() + 1 < about.l:
         raise RecveilError(
             f"attribute_l (--attribute-l) is {about.l}, but fewer values of "
             f"{quoted(sensitive, 40)} have at least {k} users; lower it",
             code="option.value",
         )
-    if ratings.n_users >= least:
+    if ratings.n_users >= least and previous is None:
         attributes.check_published(attributes.strata(least)[0])
     left = f" Not declared, and so left out: {listed(others, 80)}." if others else ""
     has_unknown = any(SUPPRESSED in texts for texts in columns.values())
@@ -372,6 +447,11 @@ def read_published_users(
     if like_missing := sorted(text for text in values if text.casefold() in _LIKE_MISSING):
         unknown += f" {listed(like_missing, 60)} counts as a value; leave missing cells empty."
     note = f"User attributes: {', '.join(names)} are published in users.csv.{unknown}{left}"
+    if previous is not None:
+        note += (
+            f" Users with a row in {previous.name} keep the attributes that it has, without "
+            f'changes since; values of newcomers that it lacks are published as "*".'
+        )
     return attributes, note
 
 

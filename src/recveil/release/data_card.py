@@ -148,6 +148,11 @@ def _of_users(manifest: Manifest) -> str:
             f"knowing\na user's class reveals them, and knowing them makes re-identification "
             f"easier."
         )
+    if manifest.previous:
+        parts.append(
+            "Attributes are those of the first release with a user: a row keeps them, whatever "
+            "changed since."
+        )
     if about.sensitive:
         parts.append(
             f"In a class, values of {names[-1]} are in random order, and none has more than "

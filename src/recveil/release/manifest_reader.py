@@ -257,8 +257,8 @@ def _problems_of_attributes(manifest: dict[str, Any]) -> Iterator[str]:
     if has_values and (not is_noisy or manifest["layout"] == "model"):
         yield "user_attributes: only synthetic users from noisy sums have values of a public list"
         return
-    if not has_values and (not is_sparse or "previous" in manifest or hides_items(settings)):
-        yield "user_attributes: only sparse rows of named items, outside a series, have some"
+    if not has_values and (not is_sparse or hides_items(settings)):
+        yield "user_attributes: only sparse rows of named items have some"
     if about.get("l", 1) > manifest["k"]:
         yield "user_attributes: l is above k"
     if "sensitive" in about and manifest["layout"] == "groups":

@@ -114,8 +114,8 @@ def _problems_of_dates(manifest: Mapping[str, Any]) -> Iterator[str]:
     if period_of(settings) is None:
         if _format_of(manifest) == DATED_FORMAT:
             yield f"settings lack 'dates', which every release of format {DATED_FORMAT} has"
-    elif hides_items(settings) or "previous" in manifest:
-        yield "values have dates, which no release of hidden items, or in a series, has"
+    elif hides_items(settings):
+        yield "values have dates, which no release of hidden items has"
 
 
 def publishes_counts(settings: Settings) -> bool:

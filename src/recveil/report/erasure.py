@@ -7,7 +7,6 @@ from recveil.io.options import format_command
 from recveil.methods import Erasure, Trace
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import of_large_delta, of_large_epsilon
-from recveil.release.dates import DATES
 from recveil.release.manifest import Manifest, private_folder
 from recveil.release.records import hides_items
 from recveil.report.document import parts_of
@@ -52,7 +51,6 @@ def next_command(result: Erasure) -> str | None:
         for option in method.options
         if settings.get(option.name, option.default) != option.default
         and settings[option.name] in option.choices
-        and not (is_continued and option.name == DATES.name)  # not in a series
     }
     options: dict[str, object] = {
         "output": "NEXT" if is_continued else folder,
@@ -64,7 +62,7 @@ def next_command(result: Erasure) -> str | None:
         "scale": None if scale.unary or scale.labels else str(scale),
         "previous": str(private_folder(result.newest.folder)) if is_continued else None,
         "force": not is_continued,
-        **({} if is_continued else _options_of_attributes(manifest)),
+        **_options_of_attributes(manifest),
     }
     table = "CLEANED" if result.cleaned is None else str(result.cleaned)
     return format_command("anonymize", table, options=options)
@@ -77,17 +75,6 @@ def _options_of_attributes(manifest: Manifest) -> dict[str, object]:
         return {}
     limit = {"sensitive_attribute": about.sensitive, "attribute_l": about.l}
     return {"users": "USERS", "attribute": about.shared, **(limit if about.sensitive else {})}
-
-
-def _notes_on_command(manifest: Manifest, *, is_continued: bool) -> Iterator[str]:
-    """Describe what the command for the next release needs, or cannot publish again."""
-    has_attributes = manifest.user_columns is not None
-    if has_attributes and not is_continued:
-        yield "USERS is the file of users without this user's line."
-    lost = ["dates"] * (manifest.settings.get(DATES.name) is not None)
-    lost += ["attributes of users"] * has_attributes
-    if lost and is_continued:
-        yield f"A release that follows another one has no {' or '.join(lost)}, unlike this one."
 
 
 def describe_erasure(result: Erasure) -> list[str]:
@@ -119,8 +106,8 @@ def describe_erasure(result: Erasure) -> list[str]:
     if any(trace.manifest.user_columns for trace in result.traces):
         described.append("Delete their line from the file of users and attributes (--users), too.")
     if command := next_command(result):
-        is_continued = result.decision == "row-kept"
-        described += _notes_on_command(result.newest.manifest, is_continued=is_continued)
+        if result.newest.manifest.user_columns:
+            described.append("USERS is the file of users without this user's line.")
         described.append(f"Next: {command}")
     return [*described, f"Recorded in {result.log}, which is private."]
 
@@ -197,6 +184,11 @@ def _of_kept(result: Erasure) -> Iterator[str]:
         f"{settings['cluster_size']:,} users, as the publisher states. The next "
         f"release makes the row from the users who are there."
     )
+    if any(trace.attributes or trace.shows for trace in result.traces):
+        yield (
+            "The row keeps its attributes, and the class its sensitive values, of which one may be "
+            "this user's: a difference would reveal it."
+        )
     yield (
         "Nothing bounds membership inference. The private folders keep the id as long as the "
         "series goes on: if the user came back as a newcomer, two rows would single them out."

@@ -515,7 +515,7 @@ def check_by_executors(
     spark: "SparkSession", folder: Path, *, k: int | None = None, private: Path | None = None
 ) -> Verification:
     """Check a release, and whether it contains private values."""
-    names, readers = PublishedNames([], [], []), _Executors(spark)
+    names, readers = PublishedNames([], [], [], []), _Executors(spark)
     manifest, _ = read_manifest(folder / MANIFEST)
     if manifest.user_columns is not None:
         raise RecveilError(
@@ -740,7 +740,7 @@ def _scan(
             table = read_assignment(Path(private), names[piece::n_pieces], ["user_id"])
             users = table["user_id"].to_pylist()
             side = _side(users, [None] * len(users), private_info.get("seed"))
-            published = PublishedNames([], [], items)
+            published = PublishedNames([], [], items, [])
             yield _as_row(*find_values(Path(folder), published, side), len(users))
 
 
@@ -761,7 +761,7 @@ def _scan_part(
         for number in batch.column(0).to_pylist():
             table = read_assignment(Path(private), names[number : number + 1])
             users, records = (table[name].to_pylist() for name in table.column_names)
-            published = PublishedNames([], [], items)
+            published = PublishedNames([], [], items, [])
             file = PublishedFile(paths[number], manifest, manifest.claim.about)
             for block in file.blocks(Violations()):
                 published.user_ids.extend(block.user_ids)

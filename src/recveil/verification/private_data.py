@@ -202,6 +202,8 @@ class PublishedNames(NamedTuple):
     shared: list[bytes]
     # The ids of the items
     items: list[Any]
+    # The users of each record
+    sizes: list[int]
 
     def _facts(self) -> dict[str, object]:
         return {"records": len(self.user_ids), "items": len(self.items)}

@@ -17,6 +17,7 @@ from recveil.release.manifest import (
     MANIFEST,
     PRIVATE_MANIFEST,
     RATINGS,
+    USER_TABLE,
     Manifest,
     private_folder,
 )
@@ -51,7 +52,13 @@ from recveil.verification.private_data import (
 )
 from recveil.verification.published_file import Block, PublishedFile
 from recveil.verification.results import Limit, Verification, Violation, Violations
-from recveil.verification.succession import classes_of_users, count_moved, problems_against
+from recveil.verification.succession import (
+    ClassOfUser,
+    changed_attributes,
+    classes_of_users,
+    count_moved,
+    problems_against,
+)
 from recveil.verification.synthetic_release import Readers, check_synthetic, checksums_of
 from recveil.verification.value_limits import LimitedValues
 
@@ -74,15 +81,17 @@ def check_release(
     ratings: Ratings | None = None,
 ) -> Verification:
     """Check a release against its own claim or a given one; see `verify`."""
-    names = PublishedNames([], [], [])
+    names = PublishedNames([], [], [], [])
     result = check_published(folder, names, k, b, l, claim, links=links)
     if against is not None:
-        of_previous = PublishedNames([], [], [])
-        result = _check_against(folder, against, result, of_previous)
+        of_previous = PublishedNames([], [], [], [])
+        result = _check_against(folder, against, result, names, of_previous)
         of_private = private_folder(against)
         if private is not None and (of_private / PRIVATE_MANIFEST).is_file():
-            before = classes_of_users(read_private_side(against, of_private), of_previous)
-            result = _check_users(folder, result, before, classes_of_users(private, names))
+            side = read_private_side(against, of_private)
+            before = classes_of_users(against, side, of_previous)
+            after = classes_of_users(folder, private, names)
+            result = _check_users(folder, result, before, after)
     if private is None:
         return result
     found, limits = private_values(folder, names, private)
@@ -144,9 +153,13 @@ def _count_behind_means(
 
 
 def _check_against(
-    folder: Path, previous: Path, result: Verification, names: PublishedNames
+    folder: Path,
+    previous: Path,
+    result: Verification,
+    names: PublishedNames,
+    before: PublishedNames,
 ) -> Verification:
-    """Check that a release continues the classes of the one that it follows, with its `names`."""
+    """Check that a release continues the classes of the one that it follows; fill in `before`."""
     manifest, _ = read_manifest(previous / MANIFEST)
     if not manifest.contains_users:
         raise RecveilError(
@@ -154,7 +167,7 @@ def _check_against(
             f"who could keep a class; name the release that was continued",
             code="release.kind",
         )
-    of_previous = check_published(previous, names)
+    of_previous = check_published(previous, before)
     violations = [*result.violations]
     if not of_previous.holds:
         problem = f"the previous release does not keep its claim: recveil verify {previous.name}"
@@ -162,6 +175,9 @@ def _check_against(
     else:
         problems = problems_against(folder, previous)
         violations += (Violation.of_file(CLASSES, problem) for problem in problems)
+        if result.holds and not violations:
+            problems = changed_attributes(folder, previous, names, before)
+            violations += (Violation.of_file(USER_TABLE, problem) for problem in problems)
     return replace(
         result,
         violations=violations,
@@ -173,10 +189,10 @@ def _check_against(
 def _check_users(
     folder: Path,
     result: Verification,
-    before: Mapping[str, bytes | None],
-    after: Mapping[str, bytes | None],
+    before: Mapping[str, ClassOfUser],
+    after: Mapping[str, ClassOfUser],
 ) -> Verification:
-    """Add whether all users of the previous release keep their classes."""
+    """Add whether all users of the previous release keep their classes and attributes."""
     n_moved = count_moved(folder, before, after)
     if n_moved:
         problem = (
@@ -293,6 +309,7 @@ def check_published(
     names.user_ids.extend(user_id for _, user_id, _ in stated.records)
     names.shared.extend(digest for digest, _, _ in stated.records)
     names.items.extend(file.items)
+    names.sizes.extend(sizes)
     violations += classes.below(required, file.locate, file.what)
     diversity = None
     if wanted[1] > 1:

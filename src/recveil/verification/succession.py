@@ -14,6 +14,8 @@ from recveil.release.manifest import (
     successor_class_list,
 )
 from recveil.release.manifest_reader import read_manifest
+from recveil.release.reader import read_attributes
+from recveil.release.user_table import SUPPRESSED
 from recveil.runtime.errors import describe_count
 from recveil.runtime.safe_repr import brief
 from recveil.verification.equivalence_classes import Classes
@@ -116,20 +118,87 @@ def problems_against(folder: Path, previous: Path) -> Iterator[str]:
         )
 
 
-def classes_of_users(side: PrivateSide, names: PublishedNames) -> dict[str, bytes | None]:
-    """Return the digest of the class of each user; None for one without a record."""
+def changed_attributes(
+    folder: Path, previous: Path, names: PublishedNames, before: PublishedNames
+) -> Iterator[str]:
+    """Report classes whose attributes are not those in the previous release, and of newcomers."""
+    manifest, _ = read_manifest(folder / MANIFEST)
+    about, old = manifest.user_columns, read_manifest(previous / MANIFEST)[0].user_columns
+    if about is None:
+        return
+    if about != old:
+        yield "the previous release has other attributes of users, or none"
+        return
+    expected = dict[bytes, Counter[tuple[str, ...]]]()
+    counts = _count_attributes(previous, before)
+    for part in read_class_parts(folder) or []:
+        if part.previous:
+            expected.setdefault(part.digest, Counter()).update(counts[part.previous])
+    n_changed = n_new = 0
+    for digest, found in _count_attributes(folder, names).items():
+        kept = expected.get(digest, Counter())
+        n_changed += not kept <= found
+        n_users, known = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+        most = Counter[tuple[str, ...]]()
+        for texts, n in (found - kept).items():
+            shared = texts[: len(about.shared)]
+            n_users[shared] += n
+            if about.sensitive and texts[-1] != SUPPRESSED:
+                known[shared] += n
+                most[shared] = max(most[shared], n)
+        is_few = any(n < manifest.claim.k for n in n_users.values())
+        n_new += is_few or any(most[each] * about.l > known[each] for each in most)
+    if n_changed:
+        yield (
+            f"{describe_count(n_changed, 'class has', 'classes have')} other attributes than in "
+            f"the previous release"
+        )
+    if n_new:
+        yield (
+            f"newcomers of {describe_count(n_new, 'class', 'classes')} have attributes of fewer "
+            f"than {manifest.claim.k} of them, or a sensitive value above 1/{about.l}"
+        )
+
+
+def _count_attributes(folder: Path, names: PublishedNames) -> dict[bytes, Counter[tuple[str, ...]]]:
+    """Count the users of each class by their attributes."""
+    rows = read_attributes(folder, read_manifest(folder / MANIFEST)[0])
+    counts = dict[bytes, Counter[tuple[str, ...]]]()
+    for record, digest, n in zip(names.user_ids, names.shared, names.sizes, strict=True):
+        counts.setdefault(digest, Counter())[rows[record]] += n
+    return counts
+
+
+# The digest of a user's class, None without a record, and the shared attributes
+ClassOfUser = tuple[bytes | None, tuple[str, ...]]
+
+
+def classes_of_users(
+    folder: Path, side: PrivateSide, names: PublishedNames
+) -> dict[str, ClassOfUser]:
+    """Return the class of each user."""
+    manifest, _ = read_manifest(folder / MANIFEST)
+    n_shared = len(manifest.user_columns.shared) if manifest.user_columns else 0
+    rows = read_attributes(folder, manifest)
     class_of = dict(zip(names.user_ids, names.shared, strict=True))
     pairs = zip(side.users, side.records, strict=True)
-    return {str(user): class_of.get(record or "") for user, record in pairs}
+    return {
+        str(user): (class_of.get(record or ""), rows.get(record or "", ())[:n_shared])
+        for user, record in pairs
+    }
 
 
 def count_moved(
-    folder: Path, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    folder: Path, before: Mapping[str, ClassOfUser], after: Mapping[str, ClassOfUser]
 ) -> int:
     """Count the users of the previous release who are not in the class that continues theirs."""
     parts = read_class_parts(folder) or []
     next_of = {part.previous: part.digest for part in parts if part.previous}
-    return sum(
-        digest is None or after.get(user) is None or after[user] != next_of.get(digest)
-        for user, digest in before.items()
-    )
+    has_attributes = read_manifest(folder / MANIFEST)[0].user_columns is not None
+
+    def is_kept(user: str, digest: bytes | None, shared: tuple[str, ...]) -> bool:
+        found, attributes = after.get(user, (None, ()))
+        is_same = attributes == shared or not has_attributes
+        return digest is not None and found is not None and found == next_of.get(digest) and is_same
+
+    return sum(not is_kept(user, *each) for user, each in before.items())

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks.membership.inference import only
-from recveil.clustering import KGather
 from recveil.methods.base import (
     BaseAnonymizer,
     assemble,
@@ -28,7 +27,7 @@ from recveil.methods.sparse.classes import (
     Dealt,
     DrawnItems,
     date_cells,
-    deal_classes,
+    deal_strata,
     draw_items,
     fit_choices,
     scaled_counts,
@@ -84,7 +83,7 @@ class SparseRows(BaseAnonymizer):
         their own, or are in no row if they are fewer than k.
     dates : {"year", "quarter", "month", "week", "order"}, optional
         Publish a date with each value: the first day of the period of a median day of at least k
-        raters of the item, or the position of that day in the row. Not with `previous`.
+        raters of the item, or the position of that day in the row.
     attributes : DeclaredAttributes, optional
         Publish attributes of the users of the table; see `recveil.methods.published_users`.
 
@@ -153,16 +152,21 @@ class SparseRows(BaseAnonymizer):
         )
         places = embed_users(ratings, RANK, of_places)
         k, least = int(self.k), max(int(self.k), self.cluster_size)
-        attributes = None if self.attributes is None else self.attributes.of(table.users)
+        attributes = None if self.attributes is None else self.attributes.of(ratings.users)
+        if seats is not None and attributes is not None:
+            attributes = attributes.following(seats.previous, seats.left)
         rng = secret_rng(seed, table)
         kept = split_items(ratings.support, k)
         activity = activity_on(ratings, kept)
+        of_users = (places, activity, k, least, of_clusters, rng, attributes)
         continued = None
         if seats is None:
-            gathering = KGather(min_size=least, random_state=of_clusters)
-            classes = _deal(gathering, places, activity, k, rng, attributes)
+            strata = np.zeros(ratings.n_users, np.int64)
+            if attributes is not None:
+                strata = attributes.strata(least)[1]
+            classes = deal_strata(strata, *of_users)
         else:
-            continued = continue_classes(seats, places, activity, k, least, of_clusters, rng)
+            continued = continue_classes(seats, *of_users)
             classes = continued.classes
         cluster_of = classes.cluster_of[classes.class_of]
         embeddings = learn_embeddings(ratings, places, cluster_of, kept[0], activity[:, 0])
@@ -177,9 +181,15 @@ class SparseRows(BaseAnonymizer):
                 days = positions_in_rows(days, drawn.indptr)
             else:
                 days = first_days(days, self.dates)
-        order = rng.permutation(classes.sizes.size)
-        rows = None if continued is None else continued.rows(ratings.users, order, k, rng)
-        groups = Groups.from_labels(classes.class_of if rows is None else rows.class_of, order)
+        if continued is None:
+            rows, group_of = None, classes.class_of
+            order = in_classes = rng.permutation(classes.sizes.size)
+        else:
+            order = rng.permutation(continued.class_of_group.size)
+            in_classes = continued.class_of_group[order]
+            rows = continued.rows(ratings.users, order, k, rng)
+            group_of, attributes = rows.group_of, rows.attributes
+        groups = Groups.from_labels(group_of, order)
         settings = self.public_settings(ratings.scale)
         step = settings.get("value_step", 1.0)
         if ratings.is_unary:
@@ -192,13 +202,15 @@ class SparseRows(BaseAnonymizer):
             claim=Claim(kind=SPARSE.claim_of({}), k=k),
             settings=settings,
             groups=groups,
-            blocks=lambda: label_rows(drawn, order, classes, labels, ratings.scale, step, days),
+            blocks=lambda: label_rows(
+                drawn, in_classes, classes, labels, ratings.scale, step, days, groups.sizes
+            ),
             default_layout="users",
             seed=seed,
             expect=lambda layout, file_format: expect(
                 ratings,
                 "sparse",
-                widths=np.diff(drawn.indptr)[order],
+                widths=np.diff(drawn.indptr)[in_classes],
                 sizes=groups.sizes,
                 layout=layout,
                 file_format=file_format,
@@ -211,7 +223,8 @@ class SparseRows(BaseAnonymizer):
         )
         if attributes is None:
             return release
-        user_table = attributes.publish(least, groups, rng)
+        digests = () if rows is None else rows.predecessor.digests
+        user_table = attributes.publish(least if rows is None else 1, groups, rng, digests)
         return Release(replace(release.published, user_table=user_table), release.private)
 
     def check(self, ratings: Ratings) -> None:
@@ -233,20 +246,9 @@ class SparseRows(BaseAnonymizer):
         check_seed(self.seed)
         check_k(self.k)
         if self.previous is not None:
-            self.previous.check_claim(SPARSE, int(self.k))
-            if self.dates is not None:
-                raise RecveilError(
-                    "dates (--dates): not in a release that follows another one, since the changes "
-                    "of an item's dates would reveal when newcomers rated it; drop dates, or "
-                    "previous (--previous)",
-                    code="option.conflict",
-                )
+            self.previous.check_claim(SPARSE, int(self.k), self.dates)
             if self.attributes is not None:
-                raise RecveilError(
-                    "users (--users): not in a release that follows another one, whose classes "
-                    "have users of any attributes; drop users, or previous (--previous)",
-                    code="option.conflict",
-                )
+                self.attributes.check_following(self.previous)
         if self.dates not in (None, *DATES.allowed):
             raise RecveilError(
                 f"dates (--dates) is {self.dates!r}; expected one of {', '.join(DATES.allowed)}",
@@ -306,27 +308,6 @@ class ClusterValues(NamedTuple):
         """Return the values of implicit feedback: each is 1."""
         none = np.zeros((n_items, 0), np.float32)
         return cls(np.zeros((n_clusters, 0)), none, np.ones(n_items, np.float32))
-
-
-def _deal(
-    gathering: KGather,
-    places: NDArray[Any],
-    activity: NDArray[Any],
-    k: int,
-    rng: np.random.Generator,
-    attributes: DeclaredAttributes | None,
-) -> Dealt:
-    """Cluster users, of one stratum of published attributes each, and deal the classes."""
-    if attributes is None:
-        return deal_classes(gathering.fit(places).labels_, activity, k, rng)
-    stratum_of = attributes.strata(gathering.min_size)[1]
-    labels, n_before = np.empty(stratum_of.size, np.int64), 0
-    for stratum in range(int(stratum_of.max()) + 1):
-        users = np.flatnonzero(stratum_of == stratum)
-        labels[users] = gathering.fit(places[users]).labels_ + n_before
-        n_before = int(labels[users].max()) + 1
-    k = attributes.least_class(k, gathering.min_size)
-    return deal_classes(labels, activity, k, rng, attributes.sensitive_codes())
 
 
 def _fit_and_draw(
@@ -390,8 +371,13 @@ def label_rows(
     scale: RatingScale,
     step: float | None,
     days: NDArray[np.int32] | None = None,
+    sizes: NDArray[np.int64] | None = None,
 ) -> Iterator[Records]:
-    """Yield the rows of classes with their values and dates, in a given order."""
+    """Yield the rows of classes with their values and dates, in a given order.
+
+    `sizes` are the users of each row, if not those of its class.
+    """
+    sizes = classes.sizes[order] if sizes is None else sizes
     lengths = np.diff(drawn.indptr)[order]
     block_of = (np.cumsum(lengths) - lengths) // _BLOCK_LABELS
     cuts = [0, *(np.flatnonzero(np.diff(block_of)) + 1).tolist(), order.size]
@@ -405,7 +391,7 @@ def label_rows(
         if days is not None:
             ends = drawn.indptr[rows + 1]
             dates = days[np.repeat(ends - indptr[1:], lengths[start:end]) + np.arange(indptr[-1])]
-        yield Records(classes.sizes[rows], indptr, indices, scale.round(values, step), days=dates)
+        yield Records(sizes[start:end], indptr, indices, scale.round(values, step), days=dates)
 
 
 @compiled()

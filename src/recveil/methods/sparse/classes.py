@@ -9,6 +9,8 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
+from recveil.clustering import KGather
+from recveil.methods.published_users import DeclaredAttributes
 from recveil.methods.rare_items import deal_rare
 from recveil.ratings import Ratings
 from recveil.runtime.compiled import compiled
@@ -206,6 +208,32 @@ class Dealt(NamedTuple):
 
     def _facts(self) -> dict[str, object]:
         return {"users": self.class_of.size, "classes": self.sizes.size}
+
+
+def deal_strata(
+    stratum_of: NDArray[np.int64],
+    places: NDArray[Any],
+    activity: NDArray[Any],
+    k: int,
+    least: int,
+    seed: int,
+    rng: np.random.Generator,
+    attributes: DeclaredAttributes | None = None,
+) -> Dealt:
+    """Cluster users, of one stratum of published attributes each, and deal the classes.
+
+    A stratum of fewer than `least` users, but at least k, is one cluster.
+    """
+    labels, n_before = np.empty(stratum_of.size, np.int64), 0
+    for stratum in range(int(stratum_of.max()) + 1):
+        users = np.flatnonzero(stratum_of == stratum)
+        gathering = KGather(min_size=min(least, users.size), random_state=seed)
+        labels[users] = gathering.fit(places[users]).labels_ + n_before
+        n_before = int(labels[users].max()) + 1
+    if attributes is None:
+        return deal_classes(labels, activity, k, rng)
+    k = min(attributes.least_class(k, least), int(np.bincount(labels).min()))
+    return deal_classes(labels, activity, k, rng, attributes.sensitive_codes())
 
 
 def deal_classes(

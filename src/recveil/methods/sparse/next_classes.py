@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from recveil.clustering import KGather
 from recveil.methods.previous_release import PreviousRelease
-from recveil.methods.sparse.classes import Dealt, deal_classes, deal_lengths
+from recveil.methods.published_users import DeclaredAttributes
+from recveil.methods.sparse.classes import Dealt, deal_lengths, deal_strata
 from recveil.ratings import Ratings
 from recveil.release.sides import Continuation, Predecessor
 from recveil.runtime.safe_repr import brief
@@ -48,7 +49,10 @@ class Rows(NamedTuple):
     """The users of all rows, in a random order, and what a release states of the one it follows."""
 
     users: NDArray[Any]
-    class_of: NDArray[np.int64]
+    # Their attributes, if they are published
+    attributes: DeclaredAttributes | None
+    # The group of each; a class whose users have several attributes is several groups
+    group_of: NDArray[np.int64]
     predecessor: Predecessor
     continuation: Continuation
 
@@ -62,10 +66,12 @@ class Continued(NamedTuple):
 
     seats: Seats
     classes: Dealt
-    # The class of each user who left
-    class_of_left: NDArray[np.int64]
     # The digest of each class in the previous release; empty for a class of newcomers
     digests: tuple[bytes, ...]
+    # Of users in the table, and then of those who left
+    group_of: NDArray[np.int64]
+    class_of_group: NDArray[np.int64]
+    attributes: DeclaredAttributes | None
 
     def _facts(self) -> dict[str, object]:
         return {"": self.seats}
@@ -75,19 +81,21 @@ class Continued(NamedTuple):
     ) -> Rows:
         """Return the rows of users of the table (`ids`) and of users who left.
 
-        `order` is that of the published classes. Within a class, users are in a random order, so
-        that the place of a row in its class does not reveal that in the previous release.
+        `order` is that of the published groups. Within a group, users are in a random order, so
+        that the place of a row in its group does not reveal that in the previous release.
         """
         previous, left = self.seats.previous, self.seats.left
         both = [ids, previous.users[left]]
         if both[0].dtype != both[1].dtype:
             both = [np.array(list(map(str, each.tolist())), object) for each in both]
         shuffled = rng.permutation(ids.size + left.size)
-        n_users = np.bincount(self.classes.class_of, minlength=self.classes.sizes.size)
+        n_users = np.bincount(self.group_of[: ids.size], minlength=order.size)
+        digests = tuple(self.digests[at] for at in self.class_of_group[order].tolist())
         return Rows(
             np.concatenate(both)[shuffled],
-            np.concatenate([self.classes.class_of, self.class_of_left])[shuffled],
-            Predecessor(previous.releases[-1], tuple(self.digests[at] for at in order.tolist())),
+            None if self.attributes is None else self.attributes.take(shuffled),
+            self.group_of[shuffled],
+            Predecessor(previous.releases[-1], digests),
             Continuation(
                 folder=previous.folder,
                 releases=previous.releases,
@@ -107,33 +115,79 @@ def continue_classes(
     least: int,
     seed: int,
     rng: np.random.Generator,
+    attributes: DeclaredAttributes | None = None,
 ) -> Continued:
     """Let users keep their class, form classes of newcomers, and cluster all classes anew.
 
     Clusters are of whole classes, by the mean embedding of their users in the table, so that rows
     are sampled from at least `least` users (k or more) who are there, and dealt at random.
+    `attributes` are of users of the table and then of those who left, as they are published.
     """
     previous, class_of = seats.previous, seats.class_of.copy()
     sizes, digests = previous.sizes, list(previous.digests)
+    stratum_of = np.zeros(class_of.size + seats.left.size, np.int64)
+    if attributes is not None:
+        stratum_of = attributes.strata(1)[1]
     new = np.flatnonzero(class_of < 0)
     if new.size:
-        gathering = KGather(min_size=k, random_state=seed).fit(embeddings[new])
-        dealt = deal_classes(gathering.labels_, activity[new], k, rng)
+        newcomers = None if attributes is None else attributes.take(new)
+        _, strata = np.unique(stratum_of[new], return_inverse=True)
+        # From a larger cluster, classes of different sensitive values can be dealt.
+        has_sensitive = newcomers is not None and newcomers.about.sensitive
+        of_new = (embeddings[new], activity[new], k, least if has_sensitive else k)
+        dealt = deal_strata(strata, *of_new, seed, rng, newcomers)
         class_of[new] = sizes.size + dealt.class_of
         sizes = np.concatenate([sizes, dealt.sizes])
         digests += [b""] * dealt.sizes.size
-    of_class = cluster_classes(embeddings, class_of, sizes.size, least, seed, rng)
+    class_of_all = np.concatenate([class_of, previous.class_of[seats.left]])
+    stratum_of_class = np.empty(sizes.size, np.int64)
+    stratum_of_class[class_of_all] = stratum_of
+    of_class = cluster_strata(embeddings, class_of, stratum_of_class, least, seed, rng)
     # Cluster after cluster, and in a random order within each.
     order = np.lexsort([rng.random(sizes.size), of_class])
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     lengths = deal_lengths(of_class[class_of], of_class[order], activity)
+    # A class of equal rows may be one of several attributes by chance.
+    pairs, group_of = np.unique(
+        np.stack([number[class_of_all], stratum_of]), axis=1, return_inverse=True
+    )
     return Continued(
         seats,
         Dealt(number[class_of], of_class[order], sizes[order], lengths),
-        number[previous.class_of[seats.left]],
         tuple(digests[each] for each in order.tolist()),
+        np.asarray(group_of, np.int64).ravel(),
+        pairs[0],
+        attributes,
     )
+
+
+def cluster_strata(
+    embeddings: NDArray[np.float32],
+    class_of: NDArray[np.int64],
+    stratum_of_class: NDArray[np.int64],
+    least: int,
+    seed: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return the cluster of each class, of one stratum of attributes if that has enough users.
+
+    The other strata are clustered together, with the largest one if they need it.
+    """
+    n_users = np.bincount(stratum_of_class[class_of], minlength=int(stratum_of_class.max()) + 1)
+    is_small = n_users < least
+    pool = np.where(is_small, -1, np.arange(n_users.size))
+    if is_small.sum() > 0 and n_users[is_small].sum() < least:
+        pool[n_users.argmax()] = -1
+    cluster_of, n_before = np.empty(stratum_of_class.size, np.int64), 0
+    for each in np.unique(pool[stratum_of_class]):
+        classes = np.flatnonzero(pool[stratum_of_class] == each)
+        users = np.flatnonzero(np.isin(class_of, classes))
+        within = np.searchsorted(classes, class_of[users])
+        found = cluster_classes(embeddings[users], within, classes.size, least, seed, rng)
+        cluster_of[classes] = found + n_before
+        n_before += int(found.max()) + 1
+    return cluster_of
 
 
 def cluster_classes(
