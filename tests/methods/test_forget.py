@@ -15,7 +15,7 @@ from error_assertions import raises
 from recveil.attacks.membership.inference import only
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.methods import anonymize, forget
+from recveil.methods import anonymize, dry_run, forget
 from recveil.methods.earlier_releases import find_earlier
 from recveil.ratings import Ratings
 from recveil.verification import verify
@@ -381,6 +381,26 @@ def test_rows_that_were_not_read_are_counted(series, today):
     assert (found.n_unread, found.unread_reasons) == (1, ("off scale",))
     with raises("id.unknown"):
         forget(series[-1], user="nobody", **options)
+
+
+def test_erased_users_are_not_published_again(series, today, tmp_path):
+    cleaned, folder = tmp_path / "cleaned.csv", series[0].parent
+    log = forget(series[-1], user=STAYS, ratings=today, output=cleaned).log
+    forget(series[-1], user=LEFT)
+    options = {"k": K, "allow_sparse_coverage": True}
+    for attempt in anonymize, dry_run:
+        with raises("id.erased", series[-1].name, "1 user"):
+            attempt(today, folder / "next", previous=f"{series[-1]}.private", k=K)
+    anonymize(cleaned, folder / "next", previous=f"{series[-1]}.private", **options)
+    # The log is that of a release before.
+    with raises("id.erased", "next"):
+        dry_run(today, folder / "later", previous=folder / "next.private", k=K)
+    lines = log.read_text().splitlines()
+    log.write_text(f"{lines[1]}\n")  # the user agreed
+    dry_run(today, folder / "later", previous=folder / "next.private", k=K)
+    log.write_text("{}\n")
+    with raises("private.damaged", log.parent.name):
+        dry_run(today, folder / "later", previous=folder / "next.private", k=K)
 
 
 def test_dates_and_attributes_go_on_as_the_command_says(tmp_path):

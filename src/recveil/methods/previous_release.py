@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -41,14 +42,14 @@ from recveil.publish.release import ReleaseFolder
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import plain_column
 from recveil.release.dates import period_of
-from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, Manifest
+from recveil.release.manifest import ERASURES, MANIFEST, PRIVATE_MANIFEST, Manifest
 from recveil.release.method import Method
 from recveil.release.private_folder import IN_TABLE, assignment_files, read_assignment
 from recveil.release.reader import read_attributes, read_blocks, read_private_folder
 from recveil.release.records import item_keys
 from recveil.release.sides import Unpicklable
 from recveil.runtime.devices import read_whole
-from recveil.runtime.errors import RecveilError, describe_count, quoted, reason_of
+from recveil.runtime.errors import RecveilError, describe_count, listed, quoted, reason_of
 from recveil.runtime.safe_repr import brief
 
 _SUFFIX = ".private"
@@ -118,6 +119,33 @@ class PreviousRelease(Unpicklable):
                 f"{f'give --dates {period}' * (period is not None) or 'drop dates'}",
                 code="release.mismatch",
             )
+
+    def reject_erased(self, users: NDArray[Any]) -> None:
+        """Raise a RecveilError for a table with users who were erased from a release of the series.
+
+        Their logs are next to it, in the private folders.
+        """
+        entries = [entry for log in self._logs() for entry in _erased_in(log)]
+        erased = [
+            str(user)
+            for user in (users.tolist() if entries else ())
+            if any(sha256(f"{salt}{user}".encode()).hexdigest() == each for salt, each in entries)
+        ]
+        if erased:
+            raise RecveilError(
+                f"the table has {describe_count(len(erased), 'user')} whose erasure is logged in "
+                f"the series of {self.name}: {listed(erased, 60)}; remove their rows, or, with new "
+                f"consent, move their lines of {ERASURES} to another log",
+                code="id.erased",
+            )
+
+    def _logs(self) -> Iterator[Path]:
+        """Yield the logs of erasures of the releases of the series that are next to it."""
+        for log in sorted(self.folder.parent.glob(f"*{_SUFFIX}/{ERASURES}")):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                content = json.loads(read_whole(log.with_name(PRIVATE_MANIFEST)).decode())
+                if content["release"]["sha256"] in self.releases:
+                    yield log
 
     def reject_branch(self, output: Path) -> None:
         """Raise a RecveilError if a release next to it, or to the output, follows it, too."""
@@ -234,6 +262,19 @@ def read_classes(folder: Path, private: Path) -> PreviousRelease:
         digests=tuple(class_of_digest),
         attributes=tuple(attributes[each] for each in opened.ids) if attributes else (),
     )
+
+
+def _erased_in(log: Path) -> list[tuple[str, str]]:
+    """Return the salt and the salted digest of each user in a log."""
+    try:
+        entries = map(json.loads, read_whole(log).decode().splitlines())
+        return [(str(entry["salt"]), str(entry["user_sha256"])) for entry in entries]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RecveilError(
+            f"{log.parent.name}: {log.name} cannot be read as a log of erasures "
+            f"({reason_of(error)}), so that erased users might be published again; restore it",
+            code="private.damaged",
+        ) from error
 
 
 def _read_continuation(private: Path) -> tuple[list[str], NDArray[np.bool_]]:

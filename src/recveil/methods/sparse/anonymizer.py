@@ -232,6 +232,7 @@ class SparseRows(BaseAnonymizer):
         self.check_options()
         check_users(ratings, self.k, takes_likes=True)
         if self.previous is not None:
+            self.previous.reject_erased(ratings.users)
             ratings = only(ratings, Seats.of(self.previous, ratings, int(self.k)).users)
         self.check_table(ratings.n_users, ratings.support)
         if self.dates is not None and ratings.days is None:
