@@ -1,10 +1,12 @@
 """Data: a table comes in, is understood, corrected, and audited next."""
 
+import gzip
 import hashlib
 import html
 import json
 import re
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -314,8 +316,9 @@ class TestADifficultFile:
         assert browser.bench.project.result(job)["data"]["users"] == 30
         assert 'value="%d/%m/%Y"' in browser.get("/data").text
 
-    def test_is_copied_into_utf_8(self, browser):
-        original = ("Librairie été\n\n" + FRENCH).encode("cp1252")
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+    def test_is_copied_into_utf_8(self, browser, tmp_path, pack):
+        original = pack(("Librairie été\n\n" + FRENCH).encode("cp1252"))
         browser.drop("export.csv", original)
         browser.wait("data")
         assert browser.send("/data/convert", encoding="Windows-1252", first_line="3").is_success
@@ -323,6 +326,15 @@ class TestADifficultFile:
         copy, first = browser.bench.project.inputs()
         assert Path(copy.place).read_text() == FRENCH
         assert Path(first.place).read_bytes() == original
+        (command,) = [
+            line["command"]
+            for line in browser.bench.project.log()
+            if line["what"].startswith("copied export.csv from Windows-1252 to UTF-8")
+        ]
+        made = tmp_path / "by-command"
+        made.mkdir()
+        subprocess.run(["/bin/sh", "-c", command], check=True, cwd=made)
+        assert (made / "corrected-export.csv").read_bytes() == Path(copy.place).read_bytes()
         for wrong in ({"encoding": "x"}, {"encoding": "UTF-8", "first_line": "0"}):
             assert browser.send("/data/convert", **wrong).status_code == 400
         browser.send("/data/choose", input=str(first.id))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from recveil.io.files import naming, opened_text
 from recveil.io.ingestion import REASONS
 from recveil.io.inputs import file_at
 from recveil.io.options import layout_of
-from recveil.io.raw_rows import ENCODINGS
+from recveil.io.raw_rows import ENCODINGS, UTF_8
+from recveil.io.worker import packing_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.project import (
     INPUT_FOLDER,
@@ -154,7 +156,7 @@ async def _upload(request: Request) -> Response:
     def start(upload: Uploaded) -> None:
         table = workspace.project.add_input(upload.name, str(upload.path), upload.digest)
         workspace.project.note(f"uploaded {upload.name}, SHA-256 {upload.digest}", input=table.id)
-        _start_inspecting(workspace, table)
+        start_inspecting(workspace, table)
 
     return await receive_upload(request, INPUT_FOLDER, start, "/data")
 
@@ -167,7 +169,7 @@ def _name(request: Request) -> Response:
     table = workspace.project.add_input(place.name, place.path)
     workspace.project.set_reading(table.id, reading_options(form))
     workspace.project.note(f"named {place.path}", input=table.id)
-    _start_inspecting(workspace, workspace.project.input(table.id))
+    start_inspecting(workspace, workspace.project.input(table.id))
     return redirect("/data")
 
 
@@ -179,7 +181,7 @@ def _set_reading(request: Request) -> Response:
     separator = _raw_rows(workspace.project, last).get("separator") or ""
     workspace.project.set_reading(table.id, _reading_of(form_of(request), separator))
     workspace.project.note(f"changed how {table.name} is read", input=table.id)
-    _start_inspecting(workspace, workspace.project.input(table.id))
+    start_inspecting(workspace, workspace.project.input(table.id))
     return redirect("/data")
 
 
@@ -212,10 +214,23 @@ async def _convert(request: Request) -> Response:
     copied = project.add_input(copy.name, str(copy.path), copy.digest)
     project.set_reading(copied.id, table.reading)
     project.note(
-        f"copied {table.name} from {encoding} to UTF-8, from line {line} on", input=copied.id
+        f"copied {table.name} from {encoding} to UTF-8, from line {line} on",
+        _copying_command(path, encoding, line, copy.path.name),
+        input=copied.id,
     )
-    await run_in_threadpool(_start_inspecting, workspace, project.input(copied.id))
+    await run_in_threadpool(start_inspecting, workspace, project.input(copied.id))
     return redirect("/data")
+
+
+def _copying_command(path: Path, encoding: str, first_line: str, copy: str) -> str:
+    """Return the command of a shell that makes the same copy."""
+    packing = packing_of(path)
+    unpack = {None: ["cat"], "zip": ["unzip", "-p"]}.get(packing) or [str(packing), "-dc"]
+    name = encoding.replace(", little-endian", "LE").replace(", big-endian", "BE").replace(" ", "-")
+    return (
+        f"{shlex.join([*unpack, str(path)])} | iconv -f {name} -t {UTF_8} | "
+        f"tail -n +{int(first_line)} > {shlex.quote(copy)}"
+    )
 
 
 async def _converted(path: Path, encoding: str, first_line: int) -> AsyncIterator[bytes]:
@@ -236,7 +251,7 @@ async def _converted(path: Path, encoding: str, first_line: int) -> AsyncIterato
 
 def _inspect_again(request: Request) -> Response:
     workspace = workspace_of(request)
-    _start_inspecting(workspace, workspace.require_table())
+    start_inspecting(workspace, workspace.require_table())
     return redirect("/data")
 
 
@@ -265,7 +280,7 @@ def _input_number(request: Request) -> int:
     return int(number)
 
 
-def _start_inspecting(workspace: Workspace, table: Input) -> Job:
+def start_inspecting(workspace: Workspace, table: Input) -> Job:
     """Start an inspection of a table, and an audit after it."""
     workspace.jobs.cancel_room("risk")
     command = format_command("inspect", table.place, options=table.reading)
