@@ -1,5 +1,6 @@
 """The room Choose: settings are compared, asked about, and one of them is taken."""
 
+import re
 import shutil
 
 import pytest
@@ -92,6 +93,8 @@ def test_a_setting_is_taken_and_stands_in_the_log_with_its_reason(compared):
     answer = compared.send("/choose/take", setting="sparse, k = 6", **taken)
     assert answer.url.path == "/release"
     assert "Chosen: “sparse, k = 6”" in answer.text
+    chosen = answer.text.partition("Chosen:")[2].partition("</p>")[0]
+    assert re.search(r"(Items [0-9.]+%, ratings [0-9.]+%|All items and ratings) kept\.", chosen)
     said = [each["what"] for each in compared.bench.project.log()]
     assert any(what.startswith("chose “sparse, k = 6” for shop.csv: ") for what in said)
     assert "min_k" in compared.get("/choose").text

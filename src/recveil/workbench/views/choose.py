@@ -16,7 +16,12 @@ from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import utilities_of
 from recveil.report.comparison.marks import describe_revealing, legend_of_lists
-from recveil.report.comparison.text import FEW_RATINGS, PUBLIC_ITEMS, publishes_most
+from recveil.report.comparison.text import (
+    FEW_RATINGS,
+    PUBLIC_ITEMS,
+    format_kept,
+    publishes_most,
+)
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
 from recveil.workbench.project import Input, Job, Project, Result, Settings
@@ -241,9 +246,11 @@ def _take(request: Request) -> Response:
             code="release.refused",
         )
     project.save_for(table, "question", question._asdict())
-    setting = {"method": row.method, "k": row.k, "title": row.title, "why": answered.why}
+    kept = format_kept(row)
+    why = [*answered.why, *([f"{kept[:1].upper()}{kept[1:]}."] if kept else [])]
+    setting = {"method": row.method, "k": row.k, "title": row.title, "why": why}
     project.save_for(table, "setting", {**setting, "reading": table.reading})
-    project.note(f"chose “{row.title}” for {table.name}: {' '.join(answered.why)}", input=table.id)
+    project.note(f"chose “{row.title}” for {table.name}: {' '.join(why)}", input=table.id)
     return redirect("/release")
 
 
