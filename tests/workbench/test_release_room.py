@@ -40,13 +40,23 @@ def test_without_a_table_it_says_where_to_bring_one(browser):
         {"method": "raw"},
         {"method": "gold"},
         {"file_format": "exe"},
+        {"item_table": "/nowhere.csv"},
+        {"epsilon": "3"},
+        {"method": "synthetic-exact", "epsilon": "3"},
+        {"method": "synthetic-10", "epsilon": "none"},
+        {"method": "synthetic-10", "epsilon": "much"},
+        {"method": "synthetic-10", "releases": "1"},
+        {"previous": "1"},
     ],
 )
 def test_what_cannot_be_made_is_refused(dropped, wrong):
     form = {"method": "padded", "k": "4", "name": "first", "file_format": "csv"} | wrong
-    answer = dropped.send("/release/make", **form)
+    answer = dropped.send("/release/make", **form, cohort="2031")
     assert answer.status_code == 400
     assert "Traceback" not in answer.text
+    # The sentence is on the page, with the form as it was entered.
+    assert 'href="#form-make"' in answer.text
+    assert 'name="cohort" value="2031"' in answer.text
     assert not (dropped.bench.project.folder / "releases" / "first").exists()
 
 
@@ -138,7 +148,7 @@ def test_the_form_of_a_failed_release_keeps_what_was_entered(dropped):
     page = dropped.get("/release").text
     previous = '<select id="previous" name="previous" aria-describedby="previous-hint"'
     assert f"{previous} disabled>" in page
-    assert "no release of the method sparse yet" in page
+    assert "no release of the method sparse" in page
     form = {"method": "simple", "k": "7", "name": "mine", "file_format": "csv", "hide_items": "on"}
     dropped.send("/release/make", **form, dates="week", date_range="2024:2025")
     (failed,) = dropped.wait("release")
@@ -365,3 +375,39 @@ def test_a_signed_dossier_says_if_its_evidence_has_changed_and_what_was_measured
     file = project.job_folder(made.id) / "evidence.json"
     file.write_text(file.read_text().replace('"users": ', '"users": 9'))
     assert "✗ evidence changed" in dropped.get(address).text
+
+
+@pytest.fixture
+def made(dropped):
+    dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
+    dropped.wait("release")
+    return dropped
+
+
+@pytest.mark.parametrize(
+    ("action", "form", "kept"),
+    [
+        ("forget", {"user": " "}, 'id="user"'),
+        ("forget", {"user": "7" * 3_000}, f'value="{"7" * 3_000}"'),
+        ("convert", {"target_format": "gold", "split": "0.25"}, 'value="0.25"'),
+        ("convert", {"target_format": "elliot", "split": "2"}, 'value="2"'),
+        ("convert", {"target_format": "elliot", "split_by": "x"}, '"elliot" selected'),
+        ("sign", {"decided_by": "Ann", "because": "", "date": "2026-01-31"}, 'value="Ann"'),
+        ("describe", {"publisher": "a\u202eb", "title": "Kept"}, 'value="Kept"'),
+    ],
+)
+def test_a_wrong_field_is_named_on_the_page_which_keeps_the_others(made, action, form, kept):
+    before = made.bench.project.jobs()
+    answer = made.send(f"/release/{release(made).id}/{action}", **form)
+    assert answer.status_code == 400
+    assert f'href="#form-{action}"' in answer.text
+    assert kept in answer.text.partition(f'id="form-{action}"')[2]
+    assert made.bench.project.jobs() == before
+    assert made.send(f"/release/99/{action}", **form).status_code == 400
+
+
+def test_a_user_whom_no_release_has_stays_in_the_field(made):
+    made.send(f"/release/{release(made).id}/forget", user="nobody-7")
+    (job,) = made.wait("release forget")
+    assert job.state == "failed"
+    assert 'value="nobody-7"' in made.get("/release").text

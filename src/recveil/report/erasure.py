@@ -94,7 +94,7 @@ def describe_erasure(result: Erasure) -> list[str]:
         )
     described.append(
         f"Searched {result.newest.folder.parent} for other releases with this user: "
-        f"{len(result.others) or 'none'} found. Run forget for releases in other folders, too."
+        f"{len(result.others) or 'none'} found. Do the same for releases in other folders."
     )
     if result.cleaned is not None:
         described.append(
@@ -117,7 +117,7 @@ def warnings_of_erasure(result: Erasure) -> list[str]:
     found, claim = [], result.newest.manifest.claim
     if result.others:
         names = listed([each.name for each in result.others], 100)
-        found.append(f"Other releases have this user, too: {names}. Run forget for each.")
+        found.append(f"Other releases have this user, too: {names}. Do the same for each.")
     if result.n_unknown:
         found.append(
             f"{describe_count(result.n_unknown, 'other release')} was replaced or cannot be read: "

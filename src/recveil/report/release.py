@@ -70,7 +70,7 @@ def sentences(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) -
         *describe_summary(result.summary),
         *describe_formulas(result.release.published.items),
         *_of_levels(result.verification),
-        *_of_series(result),
+        *describe_series(result),
         describe_search(
             *(result.earlier, result.output),
             is_continued=result.release.private.continuation is not None,
@@ -115,7 +115,7 @@ def warnings_of_linkage(result: Anonymized | Released) -> list[str]:
     return _first_of([*total_warning(result.total), *linkage_warnings(*arguments)])
 
 
-def _of_series(result: Anonymized | Released) -> Iterator[str]:
+def describe_series(result: Anonymized | Released) -> Iterator[str]:
     """Describe what became of the users of the releases before."""
     series, k = result.release.private.continuation, result.release.published.claim.k
     if series is None:

@@ -150,6 +150,8 @@ class Settings(TypedDict, total=False):
     dropped: bool
     k: int | None
     options: Mapping[str, Any]
+    # The id of a user to be erased, which is removed once that is done
+    user: str
     # What the form of a release said, to show it again if the job fails
     entered: Mapping[str, str]
     # A release that was made, the SHA-256 of its manifest, and what describes it
@@ -185,6 +187,12 @@ class Result(TypedDict, total=False):
     is_release: bool
     statements: list[str]
     unpacked: Mapping[str, str] | None
+    # Of an erasure: fields and reading options for the next release
+    decision: str
+    lost: list[str]
+    reading: Reading
+    # Of a layout, with the SHA-256 of each file
+    files: Mapping[str, str]
 
 
 @brief
@@ -577,7 +585,7 @@ class Project:
         return [within(self.folder, "jobs", str(job.id)) for job in self.jobs() if is_selected(job)]
 
     def save_for(self, table: Input, kind: str, value: Any) -> None:
-        """Save a choice about a table, `question` or `setting`; it is removed with the table."""
+        """Save a choice about a table under one of `_TABLE_KEYS`; it is removed with the table."""
         self.save(_key_of(table, kind), value)
 
     def load_for(self, table: Input, kind: str, fields: Collection[str] = ()) -> Any:
@@ -622,6 +630,11 @@ class Project:
                 "UPDATE jobs SET state = ?, error = ?, ended = ? WHERE id = ?",
                 (state, error, _now(), number),
             )
+            if state == "done":  # an id must not outlive its erasure
+                run(
+                    "UPDATE jobs SET settings = json_remove(settings, '$.user') "
+                    "WHERE task = 'forget'"
+                )
             self._log_end(number, state)
 
     def _log_end(self, number: int, state: str) -> None:
@@ -748,7 +761,7 @@ _ENDS = {"done": "finished", "failed": "failed in"}
 # The file in a job's folder that holds its result.
 RESULT = "result.json"
 # Values that are saved for a table, and removed with it.
-_TABLE_KEYS = ("question", "setting")
+_TABLE_KEYS = ("question", "setting", "prepared")
 
 
 def _key_of(table: Input, kind: str) -> str:

@@ -21,7 +21,7 @@ from recveil.comparison.settings import (
     variants_of,
 )
 from recveil.io.ingestion import NO_DATES
-from recveil.io.options import ReadingOptions
+from recveil.io.options import OtherReadingOptions, ReadingOptions
 from recveil.io.raw_rows import RawRows, find_problems, read_raw_rows
 from recveil.publish.size_estimate import Expected, expect_sparse
 from recveil.ratings import Ratings, RatingScale
@@ -239,16 +239,32 @@ def published_files(folder: Path, sha256: str) -> list[ZipEntry]:
         if FileEntry.of(folder / MANIFEST).sha256 != sha256:
             raise changed
         entries = known_manifest(folder).files
-        for name, entry in entries.items():
-            reject_devices(folder / name)
-            if (folder / name).is_symlink() or FileEntry.of(folder / name).sha256 != entry.sha256:
-                raise changed
+        _require_files(folder, {name: entry.sha256 for name, entry in entries.items()}, changed)
     except OSError as error:
         raise RecveilError(
             f"{folder.name}: cannot be read ({reason_of(error)}); make it again",
             code="input.unreadable",
         ) from error
     return [ZipEntry(f"{folder.name}/{name}", folder / name) for name in (*entries, MANIFEST)]
+
+
+def converted_files(folder: Path, digests: Mapping[str, str]) -> list[ZipEntry]:
+    """Return the files of a layout; raise if one is not as it was written."""
+    changed = RecveilError(
+        f"{folder.name}: was changed after it was written; write it again", code="release.changed"
+    )
+    try:
+        _require_files(folder, digests, changed)
+    except OSError:
+        raise changed from None
+    return [ZipEntry(f"{folder.name}/{name}", folder / name) for name in digests]
+
+
+def _require_files(folder: Path, digests: Mapping[str, str | None], changed: RecveilError) -> None:
+    for name, digest in digests.items():
+        reject_devices(folder / name)
+        if (folder / name).is_symlink() or FileEntry.of(folder / name).sha256 != digest:
+            raise changed
 
 
 def stream_zip(files: Iterable[ZipEntry]) -> Iterator[bytes]:
@@ -571,6 +587,7 @@ def make_release(job: Assignment) -> Mapping[str, object]:
     from recveil.methods import anonymize
     from recveil.report.release import (
         describe_estimate,
+        describe_series,
         describe_summary,
         linkage_warnings,
         total_warning,
@@ -607,6 +624,7 @@ def make_release(job: Assignment) -> Mapping[str, object]:
         "statements": [
             *describe_summary(written.summary),
             *describe_formulas(released.published.items),
+            *describe_series(written),
             *[note for note in written.reading.notes if note.startswith(NO_DATES)],
         ],
         "linkage_warnings": list(
@@ -636,6 +654,69 @@ def attack_release(job: Assignment) -> Mapping[str, object]:
     result = _audit_release(job, Path(job.settings["release"]))
     _reject_another(job.settings)
     return result
+
+
+# The table without an erased user, in the folder of its job.
+CLEANED = "cleaned.csv"
+# Fields of a release that the next one of a series may lack, by the option that it then lacks.
+_LOST = {
+    "dates": ("dates", "date_range"),
+    "users": ("users", "attribute", "sensitive_attribute"),
+}
+
+
+def erase_user(job: Assignment) -> Mapping[str, object]:
+    """Report what a release has of a user, and write the table without them."""
+    from recveil.methods import forget
+    from recveil.report.erasure import next_command
+
+    settings, output = job.settings, job.folder / CLEANED
+    _reject_another(settings)
+    options = keywords_of(settings["reading"])
+    column = options.pop("user", None)  # here, user is whose rows are erased
+    result = forget(
+        settings["release"],
+        user=settings["user"],
+        ratings=settings["source"],
+        output=output,
+        user_column=column,
+        **cast(OtherReadingOptions, options),
+    )
+    scale, command = result.newest.manifest.scale, next_command(result) or ""
+    is_continued = result.decision == "row-kept"
+    reading: Reading = {"likes": True} if scale.unary else {"scale": str(scale)}
+    warned, n_cautions = result.warnings(), bool(result.others) + bool(result.n_unknown)
+    return {
+        "decision": result.decision,
+        "sentences": [
+            each.replace(str(output), CLEANED)
+            for each in result.sentences()
+            if not each.startswith(("Next: ", "USERS "))  # the page prepares that release
+        ],
+        "cautions": warned[:n_cautions],
+        "dangers": warned[n_cautions:],
+        "lost": [
+            field
+            for option, fields in _LOST.items()
+            for field in fields
+            if is_continued and f"--{option}" not in command
+        ],
+        "reading": {} if scale.labels else reading,
+    }
+
+
+def convert_release(job: Assignment) -> Mapping[str, object]:
+    """Write a release in a layout for recipients."""
+    from recveil.publish import convert
+
+    settings, folder = job.settings, job.folder / job.settings["name"]
+    _reject_another(settings)
+    found = convert(settings["release"], folder, **settings["options"])
+    _reject_another(settings)
+    return {
+        "notes": [each.replace(f"{job.folder}{os.sep}", "") for each in found.notes],
+        "files": {each.name: FileEntry.of(each).sha256 for each in sorted(folder.iterdir())},
+    }
 
 
 def describe_release(job: Assignment) -> Mapping[str, object]:
@@ -671,7 +752,9 @@ _TASKS: dict[str, Task] = {
     "audit": audit_input,
     "check": check_published,
     "compare": compare_input,
+    "convert": convert_release,
     "describe": describe_release,
+    "forget": erase_user,
     "inspect": inspect_input,
     "release": make_release,
     "warm up": warm_up,

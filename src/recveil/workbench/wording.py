@@ -32,9 +32,17 @@ FIELD_TITLES = {
     "dates": "Dates of ratings",
     "date_range": "Public range of dates",
     "previous": "The earlier release",
+    "reuse": "The earlier release",
     "users": "The file of users and their attributes",
     "attribute": "Columns",
     "sensitive_attribute": "A sensitive column",
+    "item_table": "The file of items and their titles",
+    "epsilon": "Epsilon",
+    "releases": "Number of planned releases",
+    "cohort": "Only users who joined in",
+    "target_format": "Layout",
+    "split": "Share of test ratings",
+    "split_by": "Test ratings are",
     "public_items": "The list of items is public",
     "item_catalog": "The list of items is public",
     "max_risk": "The highest risk that you accept",
@@ -54,6 +62,7 @@ _PAGES = {
     "compare": "Choose",
     "evaluate": "Choose",
     "anonymize": "Release",
+    "forget": "Release",
     "describe": "Release",
     "verify": "Check",
 }
@@ -90,9 +99,7 @@ _UNNAMED = re.compile(
     r"(?: if [^,;.]*)?"
 )
 # Verbs without a page, whose commands follow what they do
-_WITHOUT_PAGE = (
-    "audit-lists|budget|config|convert|demo|forget|generate|precompile|report|sample|selftest"
-)
+_WITHOUT_PAGE = "audit-lists|budget|config|convert|demo|generate|precompile|report|sample|selftest"
 _OTHER_COMMAND = re.compile(
     rf": “?recveil (?:{_WITHOUT_PAGE})(?![\w-])[^;()]*?(?=[;()]|\.(?: |$)|$)"
     rf"| \(recveil (?:{_WITHOUT_PAGE})(?![\w-])[^()]*\)"

@@ -88,7 +88,9 @@ class Workspace:
             "same_figures": same_figures,
         }
 
-    def render_page(self, request: Request, name: str, **values: Any) -> Response:
+    def render_page(
+        self, request: Request, name: str, *, status: int = 200, **values: Any
+    ) -> Response:
         """Render a page on the current table."""
         table = self.project.chosen_input()
         shared = {
@@ -96,7 +98,7 @@ class Workspace:
             "input": table,
             "has_changed": has_changed(self.project, table),
         }
-        return self._render(request, name, 200, shared | values)
+        return self._render(request, name, status, shared | values)
 
     def render_error(self, request: Request, status: int, error: str) -> Response:
         """Render an error page without reading the project, which could fail as well."""
@@ -106,10 +108,13 @@ class Workspace:
     def _render(
         self, request: Request, name: str, status: int, values: Mapping[str, Any]
     ) -> Response:
+        page = request.url.path.strip("/").partition("/")[0]
         text = self.render_fragment(
             name,
             pages=PAGES,
-            current_page=request.url.path.strip("/").partition("/")[0],
+            current_page=page,
+            # What a page loads again; a form that was sent cannot be.
+            address="" if request.method == "GET" else f"/{page}",
             change=self.keys.change,
             project=str(self.project.folder),
             **values,

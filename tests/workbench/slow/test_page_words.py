@@ -92,3 +92,15 @@ def test_no_page_on_a_difficult_file_names_an_option(browser):
     (attack,) = browser.wait("release attack")
     assert (attack.state, attack.error) == ("done", "")
     check(browser, "/release", f"/release/{attack.id}/audit.html", "/check", "/log")
+    browser.send(f"/release/{job.id}/forget", user="CL-7")
+    browser.send(f"/release/{job.id}/convert", target_format="recbole", split="0.2")
+    steps = browser.wait("release forget", "release convert")
+    assert [(step.state, step.error) for step in steps] == [("done", "")] * 2
+    check(browser, "/release", "/log")
+    wrong = {"epsilon": "3", "releases": "x", "previous": "9", "split": "2", "target_format": "x"}
+    for name, value in wrong.items():
+        action = f"{job.id}/convert" if name in ("split", "target_format") else "make"
+        sent = {**made, "target_format": "elliot", name: value}
+        answer = browser.send(f"/release/{action}", **sent)
+        assert answer.status_code == 400, name
+        assert re.findall(r"(?<![\w-])--[a-z].{20}", words_of(answer.text)) == [], name

@@ -9,6 +9,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from recveil.datasets import make_ratings
+from recveil.methods import forget
 from recveil.verification import verify
 
 
@@ -231,6 +233,12 @@ class TestSeries:
     FORM: ClassVar = {"method": "sparse", "k": "4", "file_format": "csv"}
 
     @pytest.fixture
+    def dated(self, small_table):
+        head, *rows = small_table.decode().splitlines()
+        days = [f"{row},{2023 + int(row.partition(',')[0]) % 2}-01-05" for row in rows]
+        return "\n".join([f"{head},time", *days, ""]).encode()
+
+    @pytest.fixture
     def users(self, tmp_path):
         lines = [f"{user},{'FM'[user % 2]},{'abc'[user % 3]}" for user in range(1, 81)]
         path = tmp_path / "people.csv"
@@ -282,6 +290,61 @@ class TestSeries:
         found = dropped.bench.project.result(attack)
         assert found["options"]["attributes"] == ["gender", "plan"]
 
+    def test_titles_of_items_are_published(self, dropped, tmp_path):
+        lines = [f"{item},Film {item}" for item in range(1, 41)]
+        (tmp_path / "films.csv").write_text("\n".join(["item,title", *lines, ""]))
+        job = self.make(dropped, name="titled", item_table=str(tmp_path / "films.csv"))
+        assert (job.state, job.error) == ("done", "")
+        assert "Film 7" in (Path(job.settings["output"]) / "items.csv").read_text()
+        assert "--item-table" in job.command
+
+    def test_dates_are_published(self, browser, quick, dated):
+        browser.drop("dated.csv", dated)
+        browser.wait("data", "risk")
+        job = self.make(browser, name="dated", dates="year")
+        assert (job.state, job.error) == ("done", "")
+        assert "date" in (Path(job.settings["output"]) / "ratings.csv").read_text().split("\n")[0]
+
+    def test_planned_releases_share_a_total_epsilon(self, dropped):
+        dropped.send("/data/reading", user="user", item="item", rating="rating", scale="1:5:1")
+        dropped.wait("data", "risk")
+        form = {"method": "synthetic-10", "epsilon": "12", "releases": "3", "public_items": "on"}
+        form |= {"file_format": "csv", "allow_sparse_coverage": "on"}
+        manifests, previous = [], {}
+        for name in ("one", "two"):
+            dropped.send("/release/make", name=name, **form, **previous)
+            (job,) = dropped.wait("release")
+            assert (job.state, job.error) == ("done", "")
+            manifests.append(
+                json.loads((Path(job.settings["output"]) / "release.json").read_text())
+            )
+            previous = {"previous": str(job.id)}
+        assert "--epsilon 12.0" in job.command
+        assert "--releases 3 --reuse" in job.command
+        assert [each["settings"].get("release_number") for each in manifests] == [None, 2]
+        # A release of another method cannot follow it.
+        refused = dropped.send("/release/make", method="sparse", k="4", name="x", **previous)
+        assert refused.status_code == 400
+        assert "“The earlier release”" in refused.text
+
+    def test_a_cohort_has_its_users_alone(self, browser, quick):
+        table = make_ratings(n_users=600, n_items=40, n_ratings=9_000, seed=2).to_arrow()
+        columns = [table[name].to_pylist() for name in ("user_id", "item_id", "rating")]
+        rows = [
+            f"{u},{i},{value},{2023 + u % 2}-01-05" for u, i, value in zip(*columns, strict=True)
+        ]
+        browser.drop("dated.csv", "\n".join(["user,item,rating,time", *rows, ""]).encode())
+        browser.send("/data/reading", user="user", item="item", rating="rating", scale="1:5:1")
+        browser.wait("data", "risk")
+        form = {"method": "synthetic-10", "cohort": "2024", "public_items": "on"}
+        form |= {"allow_sparse_coverage": "on", "file_format": "csv"}
+        browser.send("/release/make", name="joined", **form)
+        (job,) = browser.wait("release")
+        assert (job.state, job.error) == ("done", "")
+        assert "--cohort 2024" in job.command
+        manifest = json.loads((Path(job.settings["output"]) / "release.json").read_text())
+        assert manifest["settings"]["cohort"] == "2024-01-01:2024-12-31"
+
     @pytest.mark.parametrize(
         ("form", "words"),
         [
@@ -300,3 +363,87 @@ class TestSeries:
         job = self.make(dropped, name="dated", dates="month")
         assert job.state == "failed"
         assert "“Dates of ratings”" in dropped.get("/release").text
+
+
+class TestErasure:
+    """From the id of a user to the next release, which lacks them."""
+
+    def erase(self, browser, user="7"):
+        browser.send(f"/release/{release(browser).id}/forget", user=user)
+        (job,) = browser.wait("release forget")
+        assert (job.state, job.error) == ("done", "")
+        return job
+
+    def test_it_prepares_the_next_release_and_the_log_does_not_name_the_user(self, dropped):
+        form = {"method": "sparse", "k": "4", "file_format": "csv"}
+        dropped.send("/release/make", name="first", **form)
+        (first,) = dropped.wait("release")
+        job = self.erase(dropped)
+        project = dropped.bench.project
+        found = forget(
+            first.settings["output"], user="7", ratings=first.settings["source"]
+        ).to_dict()
+        assert project.result(job)["decision"] == found["decision"] == "row-kept"
+        page = dropped.get("/release").text
+        assert 'data-decision="row-kept"' in page
+        assert "The row stays published" in page
+        assert "user" not in job.settings
+        assert "--user ID" in job.command
+        stated = [line["what"] for line in project.log()]
+        assert "recorded the erasure of a user from the release first: row-kept" in stated
+        log = Path(first.settings["output"]).with_name("first.private") / "erasures.jsonl"
+        assert len(log.read_text().splitlines()) == 2
+        dropped.send(f"/release/{first.id}/prepare")
+        dropped.wait("data", "risk")
+        table = project.chosen_input()
+        assert table.name == "shop-cleaned.csv"
+        assert not [row for row in Path(table.place).read_text().split() if row.startswith("7,")]
+        page = dropped.get("/release").text
+        assert f'<option value="{first.id}" selected>' in page
+        assert 'name="k" type="number" min="2" step="1" value="4"' in page
+        dropped.send("/release/make", name="second", previous=str(first.id), **form)
+        (second,) = dropped.wait("release")
+        assert (second.state, second.error) == ("done", "")
+        assert verify(second.settings["output"], against=first.settings["output"]).holds
+
+    def test_rows_of_few_users_have_to_be_replaced(self, made):
+        job = self.erase(made)
+        assert made.bench.project.result(job)["decision"] == "replace"
+        page = made.get("/release").text
+        assert "✗ the release has to be replaced" in page
+        made.send(f"/release/{release(made).id}/prepare")
+        page = made.get("/release").text
+        assert 'value="padded" required checked>' in page
+        assert " selected>first, " not in page
+
+    def test_nothing_is_prepared_before(self, made):
+        assert made.send(f"/release/{release(made).id}/prepare").status_code == 400
+
+
+class TestLayouts:
+    """What recipients load."""
+
+    @pytest.mark.parametrize("layout", ["elliot", "lenskit", "movielens", "recbole"])
+    def test_are_written_and_downloaded(self, made, layout):
+        form = {"target_format": layout, "split": "0.2", "split_by": "user"}
+        assert made.get(f"/release/{release(made).id}/layout").status_code == 400
+        made.send(f"/release/{release(made).id}/convert", **form)
+        (job,) = made.wait("release convert")
+        assert (job.state, job.error) == ("done", "")
+        assert f"--target-format {layout} --split 0.2" in job.command
+        assert f"download>Download first-{layout}</a>" in made.get("/release").text
+        answer = made.get(f"/release/{release(made).id}/layout")
+        with ZipFile(io.BytesIO(answer.content)) as archive:
+            names = archive.namelist()
+        assert {name.partition("/")[0] for name in names} == {f"first-{layout}"}
+        assert [name for name in names if "test" in name]
+        file = made.bench.project.job_folder(job.id) / names[0]
+        file.write_bytes(file.read_bytes() + b" ")
+        assert made.get(f"/release/{release(made).id}/layout").status_code == 400
+
+    def test_the_latest_ratings_need_dates(self, made):
+        form = {"target_format": "movielens", "split": "0.2", "split_by": "time"}
+        made.send(f"/release/{release(made).id}/convert", **form)
+        (job,) = made.wait("release convert")
+        assert job.state == "failed"
+        assert "dates" in made.get("/release").text

@@ -1,10 +1,10 @@
-"""The page Release, which makes, attacks, describes and downloads releases."""
+"""The page Release, which makes, attacks, describes and downloads releases, and erases users."""
 
 import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +16,10 @@ from starlette.routing import Route
 
 from recveil.comparison import Setting
 from recveil.io.side_tables import check_attributes
+from recveil.io.write import FOLDERS
 from recveil.methods.published_users import public_columns
 from recveil.methods.registry import has_k
+from recveil.methods.synthetic.options import parse_epsilon
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.claim import claim_kind
 from recveil.release.dates import DATES
@@ -25,6 +27,7 @@ from recveil.release.manifest import FileEntry, private_folder, private_name
 from recveil.release.method import Method, Variant
 from recveil.release.registry import all_variants, undone_of, variant_of
 from recveil.release.specs.sparse import SPARSE
+from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.report.assessment import Signature, render_assessment
 from recveil.report.release import is_danger
 from recveil.report.verification import describe_verdict
@@ -34,12 +37,23 @@ from recveil.runtime.errors import WARNING, RecveilError, first_sentence_of, quo
 from recveil.runtime.locks import FOR_OWNER
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.frontier import SettingLine
-from recveil.workbench.project import Input, Job, Project, Result, Settings
-from recveil.workbench.table_source import is_current, reject_changed, source_settings
+from recveil.workbench.project import (
+    INPUT_FOLDER,
+    Input,
+    Job,
+    Project,
+    Reading,
+    Result,
+    Settings,
+    receive,
+)
+from recveil.workbench.table_source import is_current, place_of, reject_changed, source_settings
 from recveil.workbench.tasks import (
     AUDIT_PAGE,
+    CLEANED,
     DESCRIPTION,
     ZipEntry,
+    converted_files,
     feedback_of,
     list_methods,
     published_files,
@@ -51,6 +65,7 @@ from recveil.workbench.views.choose import (
     load_question,
     parse_attributes,
 )
+from recveil.workbench.views.data import start_inspecting
 from recveil.workbench.wording import FIELD_TITLES
 from recveil.workbench.workspace import (
     NUMBER,
@@ -79,18 +94,36 @@ _LABELS = {
 }
 _LONG_FIELDS = ("description", "collection", "citation")
 _RELEASES = "releases"
-# Attacks and descriptions run in slots of their own, so that neither cancels the other.
+# Each action on a release runs in a slot of its own, so that none cancels another.
 _ATTACKS, _DESCRIPTIONS = "release attack", "release describe"
+_ERASURES, _LAYOUTS = "release forget", "release convert"
 _SETTING_FIELDS = ("method", "k", "title", "why")
 # The fields of the form that makes a release.
 _MARKS = ("public_items", "allow_sparse_coverage", "hide_items")
 _FIELDS = (
     *("method", "k", "name", "file_format", "dates", "date_range", "previous", "users"),
-    *("attribute", "sensitive_attribute", *_MARKS),
+    *("attribute", "sensitive_attribute", "item_table", "epsilon", "releases", "cohort", *_MARKS),
 )
+# How values are written, which a table without an erased user has in common with its original.
+_OF_VALUES = ("order", "words")
+_SPLITS = ("user", "time")
+_LAYOUT_TITLES = {
+    "elliot": "Elliot",
+    "lenskit": "LensKit",
+    "movielens": "as MovieLens",
+    "recbole": "RecBole",
+}
+# The decisions about a user, as the page shows them.
+_DECISIONS = {
+    "row-kept": "✓ the row stays, as others share it",
+    "nothing-to-withdraw": "✓ nothing has to be withdrawn",
+    "replace": "✗ the release has to be replaced",
+    "not-published": "✓ no row of this user is published",
+}
 # What is recorded when a release is signed off.
 _DECISION = ("decided_by", "because", "date")
 _MOST_CHARACTERS = 2_000
+_AT_ONCE = 1 << 18
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 _FORMATS = ("parquet", "csv")
 # The option of synthetic methods that takes the list of rated items for public.
@@ -99,6 +132,22 @@ _MOST_K = 1_000_000
 
 
 def _page(request: Request) -> Response:
+    return _render(request, None)
+
+
+def _keeping(action: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """Let an action show its error on the page, with the fields as they were entered."""
+
+    def act(request: Request) -> Response:
+        try:
+            return action(request)
+        except RecveilError as error:
+            return _render(request, error)
+
+    return act
+
+
+def _render(request: Request, problem: RecveilError | None) -> Response:
     workspace = workspace_of(request)
     project = workspace.project
     table = project.chosen_input()
@@ -107,16 +156,29 @@ def _page(request: Request) -> Response:
         for job in project.jobs()
         if table is not None and job.task == "release" and job.input == table.id
     ]
-    number = request.query_params.get("release", "")
+    number = str(request.path_params.get("number", request.query_params.get("release", "")))
     job = next((job for job in releases if str(job.id) == number), None)
+    if problem is not None and (table is None or (job is None and "number" in request.path_params)):
+        raise problem  # no form is there to show it
     job = job or (releases[0] if releases else None)
     result = project.result(job)
     attack = _job_about(workspace, "attack", job, result)
     description = _job_about(workspace, "describe", job, result)
+    erasure = _job_about(workspace, "forget", job, result)
+    layout = _job_about(workspace, "convert", job, result)
     setting = None if table is None else project.load_for(table, "setting", _SETTING_FIELDS)
+    prepared = None if table is None else project.load_for(table, "prepared", _FIELDS)
+    action = "" if problem is None else request.url.path.rpartition("/")[2]
+    form = _fill_form(job, setting, prepared, _free_name(workspace, table))
+    if action == "make":
+        form = dict.fromkeys(_FIELDS, "") | form_of(request)
     return workspace.render_page(
         request,
         "release.html.jinja",
+        status=200 if problem is None else 400,
+        problem="" if problem is None else str(problem),
+        action=action,
+        entered={action: form_of(request)},
         job=job,
         result=result,
         contains_users=result is None or claim_kind(result["verification"]["claim"]).contains_users,
@@ -132,12 +194,27 @@ def _page(request: Request) -> Response:
         description=description,
         running_description=workspace.find_running(description),
         description_result=project.result(description),
+        erasure=erasure,
+        running_erasure=workspace.find_running(erasure),
+        erasure_result=project.result(erasure),
+        layout=layout,
+        running_layout=workspace.find_running(layout),
+        layout_result=project.result(layout),
+        layouts=sorted(FOLDERS),
+        layout_titles=_LAYOUT_TITLES,
+        decisions=_DECISIONS,
+        commands="\n".join(
+            each.command
+            for each in (job, description, layout, erasure)
+            if each is not None and each.state == "done"
+        ),
         card=project.load("card", {}),
         signed=None if result is None else _load_decision(project, result),
         today=_today().isoformat(),
         labels=_LABELS,
         long_fields=_LONG_FIELDS,
         setting=setting,
+        prepared=None if job is not None else prepared,
         is_compared=project.result(workspace.newest_job("choose", table)) is not None,
         methods=[] if table is None else _list_publishable(workspace, table),
         field_titles=FIELD_TITLES,
@@ -145,17 +222,22 @@ def _page(request: Request) -> Response:
         formats=_FORMATS,
         periods=DATES.allowed,
         continuable=_list_continuable(project),
-        form=_fill_form(job, setting, _free_name(workspace, table)),
+        form=form,
     )
 
 
 def _fill_form(
-    job: Job | None, setting: Mapping[str, Any] | None, free_name: str
+    job: Job | None,
+    setting: Mapping[str, Any] | None,
+    prepared: Mapping[str, Any] | None,
+    free_name: str,
 ) -> Mapping[str, object]:
     # What was entered for a job that made no release stays
     empty: dict[str, object] = dict.fromkeys(_FIELDS, "")
     if job is not None and job.state != "done":
         return {**empty, **job.settings.get("entered", {})}
+    if job is None and prepared is not None:
+        return {**prepared, "name": free_name}
     method, k = ("", 5) if setting is None else (setting["method"], setting["k"] or "")
     return empty | {"name": free_name, "method": method, "k": k}
 
@@ -198,7 +280,7 @@ def _make(request: Request) -> Response:
             code="method.unsupported",
         )
     if has_k(variant_name):
-        k = _parse_k(form.get("k", ""))
+        k = _parse_whole("k", form.get("k", ""))
     file_format = form.get("file_format", _FORMATS[0])
     if file_format not in _FORMATS:
         raise RecveilError(
@@ -211,7 +293,7 @@ def _make(request: Request) -> Response:
     if not form.get("public_items"):
         options.pop(_CATALOG, None)
     options |= {name: True for name in ("allow_sparse_coverage", "hide_items") if form.get(name)}
-    options |= _further_options(project, form)
+    options |= _further_options(project, form, options)
     command = format_command(
         "anonymize", table.place, options={**table.reading, "output": output, "k": k, **options}
     )
@@ -238,21 +320,31 @@ def _make(request: Request) -> Response:
     return redirect("/release")
 
 
-def _further_options(project: Project, form: Mapping[str, str]) -> dict[str, object]:
-    """Parse the options that rows with k alone have: dates, an earlier release, attributes."""
+def _further_options(
+    project: Project, form: Mapping[str, str], made: Mapping[str, object]
+) -> dict[str, object]:
+    """Parse dates, tables of items and users, and what a release has in common with others."""
     options: dict[str, object] = {}
-    for name in ("dates", "date_range"):
+    for name in ("dates", "date_range", "cohort"):
         if text := form.get(name, "").strip():
             options[name] = text
+    if text := form.get("epsilon", "").strip():
+        options["epsilon"] = _parse_epsilon(text, made)
+    if text := form.get("releases", "").strip():
+        options["releases"] = _parse_whole("releases (--releases)", text)
     if number := form.get("previous"):
         earlier = [each for each in _list_continuable(project) if str(each.id) == number]
-        if not earlier:
+        if not earlier or earlier[0].settings["options"]["method"] != made["method"]:
             raise RecveilError(
                 f"previous (--previous) {quoted(number, 20)}: expected a release of this project, "
-                f"of the method sparse",
+                f"of the method sparse, or for planned releases of the method synthetic; choose "
+                f"one of the same method",
                 code="option.value",
             )
-        options["previous"] = str(private_folder(Path(earlier[0].settings["output"])))
+        name = "reuse" if made["method"] == SYNTHETIC.name else "previous"
+        options[name] = str(private_folder(Path(earlier[0].settings["output"])))
+    if text := form.get("item_table", "").strip():
+        options["item_table"] = place_of(text).path
     users, attributes = parse_attributes(form)
     sensitive = form.get("sensitive_attribute", "").strip() or None
     check_attributes(users, [*(attributes or ()), *([sensitive] if sensitive else [])] or None)
@@ -260,13 +352,26 @@ def _further_options(project: Project, form: Mapping[str, str]) -> dict[str, obj
     return options | {name: each for name, each in named.items() if each is not None}
 
 
+def _parse_epsilon(text: str, made: Mapping[str, object]) -> float:
+    """Parse an epsilon that replaces the method's own."""
+    epsilon = parse_epsilon(text)
+    if epsilon is None or not isinstance(made.get("epsilon"), float):
+        raise RecveilError(
+            f"epsilon (--epsilon) {quoted(text, 20)}: expected a number, with a method of "
+            f"differential privacy; leave it empty, or choose such a method",
+            code="option.unsupported",
+        )
+    return epsilon
+
+
 def _list_continuable(project: Project) -> list[Job]:
-    """Return the finished releases, of any table, whose classes can live on; the newest first."""
+    """Return the finished releases, of any table, that others can follow; the newest first."""
+    made = [job for job in project.jobs() if (job.task, job.state) == ("release", "done")]
+    options = [job.settings.get("options", {}) for job in made]
     return [
         job
-        for job in project.jobs()
-        if (job.task, job.state) == ("release", "done")
-        and job.settings.get("options", {}).get("method") == SPARSE.name
+        for job, each in zip(made, options, strict=True)
+        if each.get("method") == SPARSE.name or "releases" in each
     ]
 
 
@@ -299,6 +404,127 @@ def _attack(request: Request) -> Response:
         release=job.id,
     )
     return redirect(f"/release?release={job.id}")
+
+
+def _erase(request: Request) -> Response:
+    """Report what a release has of a user, and make the table without them."""
+    workspace, user = workspace_of(request), form_of(request).get("user", "").strip()
+    job, result = _require_release(request)
+    table = workspace.project.input(job.input or 0)
+    if not 0 < len(user) <= _MOST_CHARACTERS:
+        raise RecveilError(
+            "the user’s id is missing or too long; enter it as the table writes it",
+            code="option.required",
+        )
+    column = {"user_column": table.reading["user"]} if "user" in table.reading else {}
+    reading = {name: each for name, each in table.reading.items() if name != "user"} | column
+    name, release = result["name"], job.settings["output"]
+    # The log must not name who was erased.
+    options = {"user": "ID", "ratings": table.place, "output": CLEANED, **reading}
+
+    def log_decision(ended: Job) -> None:
+        found = workspace.project.result(workspace.project.job(ended.id))
+        if found is not None:
+            workspace.project.note(
+                f"recorded the erasure of a user from the release {name}: {found['decision']}",
+                input=job.input,
+                release=job.id,
+            )
+
+    workspace.jobs.start(
+        _ERASURES,
+        "forget",
+        {**source_settings(table), **_identify(job, result), "user": user},
+        command=format_command("forget", release, options=options),
+        input=job.input,
+        then=log_decision,
+        doing=f"erasing a user from the release {name}",
+        release=job.id,
+    )
+    return redirect(f"/release?release={job.id}#form-forget")
+
+
+async def _prepare(request: Request) -> Response:
+    """Load the table without an erased user, with the form for the release that comes next."""
+    workspace = workspace_of(request)
+    project = workspace.project
+    job, result = _require_release(request)
+    erasure = _job_about(workspace, "forget", job, result)
+    found = project.result(erasure)
+    if erasure is None or found is None:
+        raise RecveilError(
+            f"{result['name']}: no user was erased from it; enter the id of one first",
+            code="workbench.not-found",
+        )
+    table, made = project.input(job.input or 0), job.settings["options"]
+    copy = await receive(
+        _pieces_of(project.job_folder(erasure.id) / CLEANED),
+        f"{Path(table.name).stem}-{CLEANED}",
+        project.folder_for(INPUT_FOLDER),
+        most=workspace.most_bytes,
+    )
+    cleaned = project.add_input(copy.name, str(copy.path), copy.digest)
+    values: Reading = {name: table.reading[name] for name in _OF_VALUES if name in table.reading}
+    project.set_reading(cleaned.id, values | found["reading"])
+    form = dict.fromkeys(_FIELDS, "") | dict(job.settings.get("entered", {}))
+    is_followed = found["decision"] != "replace" and made["method"] == SPARSE.name
+    is_followed |= "releases" in made
+    form |= {"previous": str(job.id) if is_followed else "", **dict.fromkeys(found["lost"], "")}
+    project.save_for(cleaned, "prepared", form)
+    project.note(f"loaded {copy.name}: {table.name} without an erased user", input=cleaned.id)
+    await run_in_threadpool(start_inspecting, workspace, project.input(cleaned.id))
+    return redirect("/release#form-make")
+
+
+async def _pieces_of(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as stream:
+        while piece := await run_in_threadpool(stream.read, _AT_ONCE):
+            yield piece
+
+
+def _convert(request: Request) -> Response:
+    """Write the published rows in a layout that recipients load."""
+    workspace, form = workspace_of(request), form_of(request)
+    job, result = _require_release(request)
+    _require_kept_claim(result, "converted")
+    layout, share = form.get("target_format", ""), form.get("split", "").strip()
+    split_by = form.get("split_by", _SPLITS[0])
+    for name, value, allowed in (
+        ("target_format (--target-format)", layout, sorted(FOLDERS)),
+        ("split_by (--split-by)", split_by, _SPLITS),
+    ):
+        if value not in allowed:
+            raise RecveilError(
+                f"{name} {quoted(value, 20)}: expected one of {', '.join(allowed)}",
+                code="option.value",
+            )
+    options: dict[str, Any] = {"target_format": layout}
+    if share:
+        options |= {"split": _parse_share(share), "split_by": split_by}
+    name, release = f"{result['name']}-{layout}", job.settings["output"]
+    workspace.jobs.start(
+        _LAYOUTS,
+        "convert",
+        {**_identify(job, result), "name": name, "options": options},
+        command=format_command("convert", release, name, options=options),
+        input=job.input,
+        doing=f"converting the release {result['name']} to {layout}",
+        release=job.id,
+    )
+    return redirect(f"/release?release={job.id}#form-convert")
+
+
+def _parse_share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise RecveilError(
+            f"split (--split) {quoted(text, 20)}: expected a share between 0 and 1, such as 0.2",
+            code="option.value",
+        )
+    return share
 
 
 def _describe(request: Request) -> Response:
@@ -660,6 +886,24 @@ async def _download(request: Request) -> Response:
     return StreamingResponse(stream_zip(files), media_type="application/zip", headers=headers)
 
 
+async def _download_layout(request: Request) -> Response:
+    """Send a release in a layout for recipients as a zip, if its files are those that it wrote."""
+    workspace = workspace_of(request)
+    job, result = _require_release(request)
+    layout = _job_about(workspace, "convert", job, result)
+    found = workspace.project.result(layout)
+    if layout is None or found is None:
+        raise RecveilError(
+            f"{result['name']}: is in no other layout yet; choose one", code="workbench.not-found"
+        )
+    name = layout.settings["name"]
+    folder = workspace.project.job_folder(layout.id) / name
+    files = await run_in_threadpool(converted_files, folder, found["files"])
+    workspace.project.note(f"downloaded {name}", input=job.input, release=job.id)
+    headers = {"content-disposition": f'attachment; filename="{name}.zip"'}
+    return StreamingResponse(stream_zip(files), media_type="application/zip", headers=headers)
+
+
 def _check_description(file: Path, sha256: str) -> None:
     """Require the description of a release to be the one that the page showed."""
     reject_devices(file)
@@ -792,23 +1036,28 @@ def _free_name(workspace: Workspace, table: Input | None) -> str:
     return f"release-{number}"
 
 
-def _parse_k(text: str) -> int:
+def _parse_whole(name: str, text: str) -> int:
     text = text.strip()
-    if not text.isdecimal() or len(text) > 7 or not 2 <= int(text) <= _MOST_K:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 7 or not 2 <= int(text) <= _MOST_K:
         raise RecveilError(
-            f"k: {quoted(text, 20)}; expected a whole number of at least 2", code="option.value"
+            f"{name}: {quoted(text, 20)}; expected a whole number of at least 2",
+            code="option.value",
         )
     return int(text)
 
 
 ROUTES = [
     Route("/release", _page),
-    Route("/release/make", _make, methods=["POST"]),
+    Route("/release/make", _keeping(_make), methods=["POST"]),
     Route(f"/release/{NUMBER}/attack", _attack, methods=["POST"]),
-    Route(f"/release/{NUMBER}/describe", _describe, methods=["POST"]),
-    Route(f"/release/{NUMBER}/sign", _sign, methods=["POST"]),
+    Route(f"/release/{NUMBER}/convert", _keeping(_convert), methods=["POST"]),
+    Route(f"/release/{NUMBER}/forget", _keeping(_erase), methods=["POST"]),
+    Route(f"/release/{NUMBER}/prepare", _prepare, methods=["POST"]),
+    Route(f"/release/{NUMBER}/describe", _keeping(_describe), methods=["POST"]),
+    Route(f"/release/{NUMBER}/sign", _keeping(_sign), methods=["POST"]),
     Route(f"/release/{NUMBER}/dossier", _dossier),
     Route(f"/release/{NUMBER}/assessment.html", _assessment),
     Route(f"/release/{NUMBER}/download", _download),
+    Route(f"/release/{NUMBER}/layout", _download_layout),
     Route(f"/release/{NUMBER}/audit.html", _report),
 ]

@@ -1,6 +1,7 @@
 """The page Risk, which reports how easily users are re-identified."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -66,7 +67,7 @@ def start_auditing(workspace: Workspace, table: Input, *, curves: bool) -> Job:
 
 def _describe_duplicates(
     workspace: Workspace, table: Input | None, job: Job | None
-) -> Mapping[str, object]:
+) -> Mapping[str, Any]:
     """Return how many duplicate rows a failed audit met, and which columns were read."""
     if table is None or job is None or job.state != "failed":
         return {"duplicates": 0, "roles": {}}
