@@ -10,7 +10,7 @@ import pytest
 from recveil.comparison.rows import Row
 from recveil.workbench.frontier import Question
 from recveil.workbench.table_source import source_settings
-from recveil.workbench.views.release import _sort_statements
+from recveil.workbench.views.evidence import sort_statements
 
 
 @pytest.fixture
@@ -331,7 +331,7 @@ def test_the_page_says_if_the_files_have_changed(dropped):
 
 def test_what_a_release_lacks_is_a_notice_and_danger_is_red():
     sentences = ["warning: The release keeps 4 of 9 items.", "warning: fills.", "All is well."]
-    found = _sort_statements(sentences)
+    found = sort_statements(sentences)
     assert found == (["Fills."], ["The release keeps 4 of 9 items."], ["All is well."])
 
 

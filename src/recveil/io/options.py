@@ -60,7 +60,7 @@ def naming_two_tables(names: str) -> Iterator[None]:
             raise
         raise RecveilError(
             f"{shortened(str(error), 200)}; if {names} name columns differently, rename those of "
-            f"one, or give places (--user 1)",
+            f"one, or give places, as user (--user) 1",
             code=error.code,
         ) from error
 

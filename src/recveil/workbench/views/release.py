@@ -4,7 +4,7 @@ import json
 import math
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from recveil.comparison import Setting
 from recveil.io.side_tables import check_attributes
 from recveil.io.write import FOLDERS
 from recveil.methods.published_users import public_columns
@@ -24,19 +23,16 @@ from recveil.publish.publisher_card import PublisherCard
 from recveil.release.claim import claim_kind
 from recveil.release.dates import DATES
 from recveil.release.manifest import FileEntry, private_folder, private_name
-from recveil.release.method import Method, Variant
+from recveil.release.method import Variant
 from recveil.release.registry import all_variants, undone_of, variant_of
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.report.assessment import Signature, render_assessment
-from recveil.report.release import is_danger
 from recveil.report.verification import describe_verdict
-from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.devices import reject_devices
-from recveil.runtime.errors import WARNING, RecveilError, first_sentence_of, quoted
+from recveil.runtime.errors import RecveilError, first_sentence_of, quoted
 from recveil.runtime.locks import FOR_OWNER
 from recveil.runtime.safe_repr import brief
-from recveil.workbench.frontier import SettingLine
 from recveil.workbench.project import (
     INPUT_FOLDER,
     Input,
@@ -60,12 +56,29 @@ from recveil.workbench.tasks import (
     stream_zip,
 )
 from recveil.workbench.views.choose import (
-    comparison_so_far,
     describe_compared,
-    load_question,
     parse_attributes,
 )
 from recveil.workbench.views.data import start_inspecting
+from recveil.workbench.views.evidence import (
+    DECISION,
+    SETTING_FIELDS,
+    attacks_on,
+    digest_evidence,
+    find_compared,
+    find_evidence,
+    find_problem_of_files,
+    identify,
+    keep_evidence,
+    key_of_decision,
+    list_releases,
+    load_decision,
+    load_evidence,
+    options_of,
+    problem_of_files,
+    require_kept_claim,
+    sort_statements,
+)
 from recveil.workbench.wording import FIELD_TITLES
 from recveil.workbench.workspace import (
     NUMBER,
@@ -97,7 +110,6 @@ _RELEASES = "releases"
 # Each action on a release runs in a slot of its own, so that none cancels another.
 _ATTACKS, _DESCRIPTIONS = "release attack", "release describe"
 _ERASURES, _LAYOUTS = "release forget", "release convert"
-_SETTING_FIELDS = ("method", "k", "title", "why")
 # The fields of the form that makes a release.
 _MARKS = ("public_items", "allow_sparse_coverage", "hide_items")
 _FIELDS = (
@@ -120,8 +132,6 @@ _DECISIONS = {
     "replace": "✗ the release has to be replaced",
     "not-published": "✓ no row of this user is published",
 }
-# What is recorded when a release is signed off.
-_DECISION = ("decided_by", "because", "date")
 _MOST_CHARACTERS = 2_000
 _AT_ONCE = 1 << 18
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
@@ -166,7 +176,7 @@ def _render(request: Request, problem: RecveilError | None) -> Response:
     description = _job_about(workspace, "describe", job, result)
     erasure = _job_about(workspace, "forget", job, result)
     layout = _job_about(workspace, "convert", job, result)
-    setting = None if table is None else project.load_for(table, "setting", _SETTING_FIELDS)
+    setting = None if table is None else project.load_for(table, "setting", SETTING_FIELDS)
     prepared = None if table is None else project.load_for(table, "prepared", _FIELDS)
     action = "" if problem is None else request.url.path.rpartition("/")[2]
     form = _fill_form(job, setting, prepared, _free_name(workspace, table))
@@ -183,9 +193,9 @@ def _render(request: Request, problem: RecveilError | None) -> Response:
         result=result,
         contains_users=result is None or claim_kind(result["verification"]["claim"]).contains_users,
         is_current=table is None or job is None or _is_current(project, table, job),
-        statements=_sort_statements([] if result is None else result["statements"]),
+        statements=sort_statements([] if result is None else result["statements"]),
         verdict=None if result is None else describe_verdict(result["verification"]),
-        files_problem=_find_problem_of_files(project, job, result),
+        files_problem=find_problem_of_files(project, job, result),
         running=workspace.jobs.running_in("release"),
         releases=[each for each in releases if each.state == "done"],
         attack=attack,
@@ -209,7 +219,7 @@ def _render(request: Request, problem: RecveilError | None) -> Response:
             if each is not None and each.state == "done"
         ),
         card=project.load("card", {}),
-        signed=None if result is None else _load_decision(project, result),
+        signed=None if result is None else load_decision(project, result),
         today=_today().isoformat(),
         labels=_LABELS,
         long_fields=_LONG_FIELDS,
@@ -242,27 +252,6 @@ def _fill_form(
     return empty | {"name": free_name, "method": method, "k": k}
 
 
-class Statements(NamedTuple):
-    """The sentences about a release: of danger to users, of what it lacks, and others."""
-
-    dangers: list[str]
-    cautions: list[str]
-    others: list[str]
-
-
-def _sort_statements(sentences: Sequence[str]) -> Statements:
-    """Sort the sentences about a release by what they warn of."""
-    found = Statements([], [], [])
-    for each in sentences:
-        text = each.removeprefix(WARNING)
-        if text == each:
-            found.others.append(each)
-            continue
-        kind = found.dangers if is_danger(each) else found.cautions
-        kind.append(f"{text[:1].upper()}{text[1:]}")
-    return found
-
-
 def _make(request: Request) -> Response:
     workspace, form = workspace_of(request), form_of(request)
     project = workspace.project
@@ -289,7 +278,7 @@ def _make(request: Request) -> Response:
         )
     output = str(project.folder_for(_RELEASES) / name)
     method, variant = all_variants()[variant_name]
-    options = {**_options_of(method, variant), "file_format": file_format}
+    options = {**options_of(method, variant), "file_format": file_format}
     if not form.get("public_items"):
         options.pop(_CATALOG, None)
     options |= {name: True for name in ("allow_sparse_coverage", "hide_items") if form.get(name)}
@@ -316,7 +305,7 @@ def _make(request: Request) -> Response:
             input=table.id,
             doing=f"making the release {name} of {table.name}",
         )
-        _keep_evidence(workspace, job, None)
+        keep_evidence(workspace, job, None)
     return redirect("/release")
 
 
@@ -380,8 +369,8 @@ def _attack(request: Request) -> Response:
     job, result = _require_release(request)
     release, source = job.settings["output"], job.settings["source"]
     reading = job.settings["reading"]
-    if _load_decision(workspace.project, result) is None:
-        _keep_evidence(workspace, job, result)
+    if load_decision(workspace.project, result) is None:
+        keep_evidence(workspace, job, result)
     made = job.settings["options"]
     sensitive = made.get("sensitive_attribute")
     columns = made.get("attribute", ())
@@ -391,7 +380,7 @@ def _attack(request: Request) -> Response:
     known = {"users": made["users"], "attribute": attributes} if attributes else {}
     options = {**reading, "release": release, "no_curves": True, **known}
     command = format_command("audit", source, options=options)
-    settings: Settings = {"source": source, "reading": reading, **_identify(job, result)}
+    settings: Settings = {"source": source, "reading": reading, **identify(job, result)}
     if attributes:
         settings |= {"users": made["users"], "attribute": attributes}
     workspace.jobs.start(
@@ -434,7 +423,7 @@ def _erase(request: Request) -> Response:
     workspace.jobs.start(
         _ERASURES,
         "forget",
-        {**source_settings(table), **_identify(job, result), "user": user},
+        {**source_settings(table), **identify(job, result), "user": user},
         command=format_command("forget", release, options=options),
         input=job.input,
         then=log_decision,
@@ -486,7 +475,7 @@ def _convert(request: Request) -> Response:
     """Write the published rows in a layout that recipients load."""
     workspace, form = workspace_of(request), form_of(request)
     job, result = _require_release(request)
-    _require_kept_claim(result, "converted")
+    require_kept_claim(result, "converted")
     layout, share = form.get("target_format", ""), form.get("split", "").strip()
     split_by = form.get("split_by", _SPLITS[0])
     for name, value, allowed in (
@@ -505,7 +494,7 @@ def _convert(request: Request) -> Response:
     workspace.jobs.start(
         _LAYOUTS,
         "convert",
-        {**_identify(job, result), "name": name, "options": options},
+        {**identify(job, result), "name": name, "options": options},
         command=format_command("convert", release, name, options=options),
         input=job.input,
         doing=f"converting the release {result['name']} to {layout}",
@@ -537,7 +526,7 @@ def _describe(request: Request) -> Response:
     _write_card(fields, card)
     workspace.project.save("card", fields)
     output = str(_description_file(workspace, result))
-    settings: Settings = {**_identify(job, result), "output": output, "card": str(card)}
+    settings: Settings = {**identify(job, result), "output": output, "card": str(card)}
     command = format_command(
         "describe", settings["release"], output, options={"card": card, "force": True}
     )
@@ -576,8 +565,8 @@ def _sign(request: Request) -> Response:
     workspace, form = workspace_of(request), form_of(request)
     project = workspace.project
     job, result = _require_release(request)
-    _require_kept_claim(result, "signed off")
-    decision = {name: " ".join(form.get(name, "").split()) for name in _DECISION}
+    require_kept_claim(result, "signed off")
+    decision = {name: " ".join(form.get(name, "").split()) for name in DECISION}
     for name, text in decision.items():
         if not 0 < len(text) <= _MOST_CHARACTERS:
             raise RecveilError(
@@ -587,15 +576,15 @@ def _sign(request: Request) -> Response:
             )
     _reject_wrong_date(decision["date"])
     published_files(Path(job.settings["output"]), result["sha256"])  # raises if one has changed
-    _keep_evidence(workspace, job, result)
-    earlier = _load_decision(project, result)
+    keep_evidence(workspace, job, result)
+    earlier = load_decision(project, result)
     bound = {
-        "evidence": _digest_evidence(project, job),
+        "evidence": digest_evidence(project, job),
         "last_job": project.jobs()[0].id,
         "recorded_at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         "earlier": [] if earlier is None else list(_all_decisions(earlier)),
     }
-    project.save(_key_of_decision(result), decision | bound)
+    project.save(key_of_decision(result), decision | bound)
     project.note(
         f"signed off the release {result['name']} (SHA-256 {result['sha256']}): decided by "
         f"{decision['decided_by']} on {decision['date']}, because: {decision['because']}",
@@ -639,15 +628,15 @@ def _dossier(request: Request) -> Response:
     project = workspace.project
     job, result = _require_release(request)
     table = project.input(job.input or 0)
-    signed = _load_decision(project, result)
-    kept = _load_evidence(project, job)
+    signed = load_decision(project, result)
+    kept = load_evidence(project, job)
     if signed is None or not kept:
-        kept |= _find_evidence(workspace, job, result)
+        kept |= find_evidence(workspace, job, result)
     compared = describe_compared(kept.get("compared"), kept.get("question"))
-    attack_job, attack = next(_attacks_on(project, job, result), (None, None))
+    attack_job, attack = next(attacks_on(project, job, result), (None, None))
     # Decisions of earlier versions have no digest.
     bound = {} if signed is None else signed
-    is_altered = "evidence" in bound and bound["evidence"] != _digest_evidence(project, job)
+    is_altered = "evidence" in bound and bound["evidence"] != digest_evidence(project, job)
     return workspace.render_page(
         request,
         "dossier.html.jinja",
@@ -661,16 +650,16 @@ def _dossier(request: Request) -> Response:
         audited=kept.get("audited"),
         setting=kept.get("setting"),
         compared=compared,
-        made=None if compared is None else _find_compared(job, compared["lines"]),
+        made=None if compared is None else find_compared(job, compared["lines"]),
         verdict=describe_verdict(result["verification"]),
-        files_problem=_problem_of_files(Path(job.settings["output"]), result, signed is not None),
-        statements=_sort_statements(result["statements"]),
+        files_problem=problem_of_files(Path(job.settings["output"]), result, signed is not None),
+        statements=sort_statements(result["statements"]),
         attack_result=attack,
         is_later=attack_job is not None and attack_job.id > bound.get("last_job", attack_job.id),
         is_altered=is_altered,
         signed=signed,
         field_titles=FIELD_TITLES,
-        releases=_list_releases(project, job),
+        releases=list_releases(project, job),
         log=project.log_of(job),
     )
 
@@ -679,7 +668,7 @@ def _assessment(request: Request) -> Response:
     """Return the report for an impact assessment, as `recveil report` writes it."""
     project = workspace_of(request).project
     job, result = _require_release(request)
-    attack_job, attack = next(_attacks_on(project, job, result), (None, None))
+    attack_job, attack = next(attacks_on(project, job, result), (None, None))
     if attack_job is None or attack is None or not {"risks", "options"} <= attack.keys():
         raise RecveilError(
             f"{result['name']}: was not attacked, but the report needs its three risks; attack it "
@@ -688,31 +677,12 @@ def _assessment(request: Request) -> Response:
         )
     folder = Path(job.settings["output"])
     published_files(folder, result["sha256"])  # raises if one has changed
-    signed, signature = _load_decision(project, result), Signature()
+    signed, signature = load_decision(project, result), Signature()
     # A decision was made on what was measured before it.
     if signed is not None and attack_job.id <= signed.get("last_job", attack_job.id):
         signature = Signature(signed["decided_by"], "", signed["date"])
     page = render_assessment(folder, result["verification"], attack, signature)
     return send_report(page)
-
-
-def _find_problem_of_files(project: Project, job: Job | None, result: Result | None) -> str:
-    """Return what is wrong with the files of the shown release, if there is one."""
-    if job is None or result is None:
-        return ""
-    is_signed = _load_decision(project, result) is not None
-    return _problem_of_files(Path(job.settings["output"]), result, is_signed)
-
-
-def _problem_of_files(folder: Path, result: Result, is_signed: bool) -> str:
-    """Return what is wrong with the files of a release now; empty if they are the verified ones."""
-    try:
-        published_files(folder, result["sha256"])
-    except RecveilError as error:
-        is_missing = error.code == "input.unreadable" or not folder.is_dir()
-        since = "the decision" if is_signed else "it was verified"
-        return "missing" if is_missing else f"changed since {since}"
-    return ""
 
 
 def _is_current(project: Project, table: Input, release: Job) -> bool:
@@ -722,156 +692,11 @@ def _is_current(project: Project, table: Input, release: Job) -> bool:
     )
 
 
-# What a dossier shows besides the release, by name, with the slot of the jobs that find it out.
-_EVIDENCE = {"inspected": "data", "audited": "risk", "compared": "choose"}
-# The file in the folder of a release's job that holds it.
-_EVIDENCE_FILE = "evidence.json"
-
-
-def _find_evidence(workspace: Workspace, release: Job, result: Result | None) -> dict[str, Any]:
-    """Return the newest results about the ratings of a release, and what was chosen for it."""
-    project, reading = workspace.project, release.settings.get("reading")
-    jobs, found = project.jobs(), dict[str, Any]()
-    for name, room in _EVIDENCE.items():
-        for job in jobs:
-            if (job.room, job.input, job.settings.get("reading")) != (room, release.input, reading):
-                continue
-            each = comparison_so_far(project, job) if room == "choose" else project.result(job)
-            is_same = None if each is None else _is_of_same_ratings(each, result)
-            if is_same is None:  # they were not compared
-                is_same = job.settings.get("state") == release.settings.get("state")
-            if each is not None and is_same:
-                found[name] = each
-                break
-    table = project.input(release.input or 0)
-    setting = project.load_for(table, "setting", _SETTING_FIELDS)
-    if "compared" in found and table.reading == reading:
-        found["question"] = load_question(workspace, table)
-        if setting is not None and setting.get("reading", reading) == reading:
-            found["setting"] = setting
-    return found
-
-
-def _is_of_same_ratings(found: Result, release: Result | None) -> bool | None:
-    """Return whether a result is about the ratings of a release; None if that is unknown."""
-    digests = [None if each is None else each.get("ratings_sha256") for each in (found, release)]
-    return digests[0] == digests[1] if all(digests) else None
-
-
-def _keep_evidence(workspace: Workspace, release: Job, result: Result | None) -> None:
-    """Store what a dossier shows, as later results may be about another reading of the table."""
-    kept = _load_evidence(workspace.project, release)
-    text = json.dumps(kept | _find_evidence(workspace, release, result))
-    file = workspace.project.job_folder(release.id) / _EVIDENCE_FILE
-    write_atomically(file, lambda staged: staged.write_text(text, encoding="utf-8"))
-
-
-def _digest_evidence(project: Project, release: Job) -> str | None:
-    """Return the SHA-256 of what was stored for the dossier of a release; None if it is gone."""
-    file = project.job_folder(release.id) / _EVIDENCE_FILE
-    return FileEntry.of(file).sha256 if file.is_file() else None
-
-
-def _load_evidence(project: Project, release: Job) -> dict[str, Any]:
-    """Return what was stored for the dossier of a release; nothing if it cannot be read."""
-    try:
-        file = project.job_folder(release.id) / _EVIDENCE_FILE
-        return dict(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return {}
-
-
-def _attacks_on(project: Project, release: Job, result: Result) -> Iterator[tuple[Job, Result]]:
-    """Yield the attacks on a release with the ratings that it was made from, the newest first."""
-    identity = _identify(release, result).items()
-    for job in project.jobs():
-        if job.task == "attack" and identity <= job.settings.items():
-            found = project.result(job)
-            if found is not None and _is_of_same_ratings(found, result) is not False:
-                yield job, found
-
-
-def _load_decision(project: Project, result: Result) -> Mapping[str, Any] | None:
-    """Return who decided to publish a release, why, and when; None if it is not signed off."""
-    decision: Mapping[str, Any] | None = project.load(_key_of_decision(result), fields=_DECISION)
-    return decision
-
-
-@brief
-class ReleaseLine(NamedTuple):
-    """A release of a table, as the dossiers of all its releases list it."""
-
-    name: str
-    made: str
-    method: str
-    sha256: str
-    # Whether the dossier is about it, and the date of its sign-off
-    is_this: bool
-    signed: str
-    # What is wrong with its files
-    problem: str
-
-
-def _list_releases(project: Project, shown: Job) -> list[ReleaseLine]:
-    """Return all releases of the table of a release, the newest first."""
-    lines = []
-    for job in project.jobs():
-        result = project.result(job) if job.task == "release" else None
-        if result is None or job.input != shown.input:
-            continue
-        options, k = job.settings["options"], job.settings["k"]
-        parts = [options["method"], *([] if k is None else [f"k = {k}"])]
-        parts += [f"epsilon {options['epsilon']}"] if "epsilon" in options else []
-        signed = _load_decision(project, result)
-        lines.append(
-            ReleaseLine(
-                name=result["name"],
-                made=job.ended,
-                method=", ".join(parts),
-                sha256=result["sha256"],
-                is_this=job.id == shown.id,
-                signed="" if signed is None else signed["date"],
-                problem=_problem_of_files(Path(job.settings["output"]), result, signed is not None),
-            )
-        )
-    return lines
-
-
-def _find_compared(release: Job, lines: Sequence[SettingLine]) -> str | None:
-    """Return the title of the compared setting that a release was made with; None if none was."""
-    ignored = ("file_format", "allow_sparse_coverage")
-    options = {
-        name: value for name, value in release.settings["options"].items() if name not in ignored
-    }
-    for name, (method, variant) in all_variants().items():
-        if options == _options_of(method, variant):
-            title = Setting(name, release.settings["k"]).title
-            return title if any(line.title == title for line in lines) else None
-    return None
-
-
-def _options_of(method: Method, variant: Variant) -> dict[str, object]:
-    options = {key: "none" if value is None else value for key, value in variant.options.items()}
-    return {"method": method.name, **options}
-
-
-def _key_of_decision(result: Result) -> str:
-    return f"decision {result['sha256']}"
-
-
-def _require_kept_claim(result: Result, action: str) -> None:
-    if not result["verification"]["holds"]:
-        raise RecveilError(
-            f"{result['name']}: does not keep its claim, and cannot be {action}",
-            code="claim.false",
-        )
-
-
 async def _download(request: Request) -> Response:
     """Send the published folder as a zip; the private folder is never read."""
     workspace = workspace_of(request)
     job, result = _require_release(request)
-    _require_kept_claim(result, "downloaded")
+    require_kept_claim(result, "downloaded")
     folder = Path(job.settings["output"])
     files = await run_in_threadpool(published_files, folder, result["sha256"])
     description = workspace.project.result(_job_about(workspace, "describe", job, result))
@@ -940,18 +765,13 @@ def _require_release(request: Request) -> tuple[Job, Result]:
     return job, result
 
 
-def _identify(job: Job, result: Result) -> Settings:
-    """Return the folder of a release with its digest, as a later one may reuse the folder."""
-    return {"release": job.settings["output"], "sha256": result["sha256"]}
-
-
 def _job_about(
     workspace: Workspace, task: str, release: Job | None, result: Result | None
 ) -> Job | None:
     """Return the newest job of a task about a release; None if there is none."""
     if release is None or result is None:
         return None
-    identity = _identify(release, result).items()
+    identity = identify(release, result).items()
     for job in workspace.project.jobs():
         if job.task == task and identity <= job.settings.items():
             return job
