@@ -190,3 +190,11 @@ def test_all_problems_of_a_table_below_a_title_are_named_together(tmp_path):
     with raises("input.header") as caught:
         inspect(path)
     assert any("recognized as the user" in line for line in caught.value.also)
+
+
+def test_likes_with_missing_ids_lack_no_rating(tmp_path):
+    file = tmp_path / "likes.csv"
+    file.write_text("user,item\n1,2\n,3\n2,2\n3,\n", encoding="utf-8")
+    with raises("id.missing") as caught:
+        inspect(file)
+    assert not any("the rating" in line for line in caught.value.also)

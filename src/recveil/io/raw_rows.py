@@ -306,7 +306,7 @@ def _role_problems(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
     if not rows.has_header or len(rows.names) < 2:
         return []
     missing = [role for role in ("user", "item", "rating") if role not in rows.roles]
-    if reading.get("likes"):
+    if reading.get("likes") or all(rows.roles):  # without another column, each row is a like
         missing = [role for role in missing if role != "rating"]
     found = []
     for role in missing:
