@@ -104,7 +104,7 @@ def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[st
     >>> choose_methods(["padding"])
     ['simple', 'padded-0.25', 'padded-0.5', 'padded-0.75', 'padded']
     >>> choose_methods(["today"])[:5]
-    ['raw', 'user-sample', 'netflix-perturbation', 'k-core', 'sparse']
+    ['raw', 'user-sample', 'netflix-perturbation', 'k-core', 'date-shift']
     """
     fitting = [*dict.fromkeys([*usual_methods(of=of), *variants_of(of)])]
     several = _several(of)
@@ -208,7 +208,7 @@ def list_settings(
     >>> len(list_settings(["simple"])), len(list_settings(["simple", "raw"], [5]))
     (6, 2)
     >>> [setting.title for setting in list_settings(["today"])][3:6]
-    ['k-core', 'sparse, k = 5', 'sparse, k = 20']
+    ['k-core', 'date-shift', 'sparse, k = 5']
     """
     check_ks(ks)
     names = default_methods(of=of) if methods is None else choose_methods(methods, of=of)
