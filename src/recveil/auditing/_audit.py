@@ -231,7 +231,7 @@ def audit(
         A file of users (user, and their attributes), such as MovieLens's gender and age.
     attribute : str or sequence of str
         Columns of `users` to infer from a user's ratings, and from what `release` adds to eight of
-        them. Each adversary of the table is repeated with those of the target.
+        them. Attacks on the table are repeated with the target's.
     item_titles, auxiliary_titles : path, optional
         If the items of `auxiliary` have other ids than those of the table: the titles of both
         (item, title[, year]), by which they are matched. The ids of a side without a file are its

@@ -385,9 +385,9 @@ Attribute = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="With --users: an attribute to infer from ratings and from what a release adds to "
-        "eight of them (audit, compare), which adversaries of a table know (audit), or by which to "
-        "divide utility (evaluate, compare); repeat it for others. Numbers are cut at "
-        "their quartiles, values of fewer than 5 users are put together.",
+        "eight of them (audit, compare), to add to adversaries' knowledge (audit), or to divide "
+        "utility by (evaluate, compare); repeat it for others. Numbers are cut at their "
+        "quartiles, values of fewer than 5 users are put together.",
     ),
 ]
 Liked = Annotated[

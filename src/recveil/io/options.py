@@ -59,8 +59,8 @@ def naming_two_tables(names: str) -> Iterator[None]:
         if error.code != "column.missing":
             raise
         raise RecveilError(
-            f"{shortened(str(error), 200)}; if {names} name columns differently, rename those of "
-            f"one, or give places, as user (--user) 1",
+            f"{shortened(str(error), 200)}; if {names} name columns differently, rename one, or "
+            f"select it by place with user (--user 1)",
             code=error.code,
         ) from error
 

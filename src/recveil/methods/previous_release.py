@@ -272,7 +272,7 @@ def _erased_in(log: Path) -> list[tuple[str, str]]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RecveilError(
             f"{log.parent.name}: {log.name} cannot be read as a log of erasures "
-            f"({reason_of(error)}), so that erased users might be published again; restore it",
+            f"({reason_of(error)}), so erased users might be published again; restore it",
             code="private.damaged",
         ) from error
 

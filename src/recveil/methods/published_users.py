@@ -149,7 +149,7 @@ class DeclaredAttributes(NamedTuple):
         if about is None:
             raise RecveilError(
                 f"users (--users): the previous release {previous.name} has no attributes of "
-                f"users, and its classes have users of any; drop users, or begin a series without "
+                f"users, so its classes mix them; drop it, or begin a series without "
                 f"previous (--previous)",
                 code="release.mismatch",
             )
@@ -158,7 +158,7 @@ class DeclaredAttributes(NamedTuple):
             raise RecveilError(
                 f"users (--users): the previous release {previous.name} has the attributes "
                 f"{listed(about.names, 80)}{sensitive * bool(about.sensitive)}; all releases of a "
-                f"series with attributes have the same; give these, or drop users",
+                f"series with attributes have the same; give these, or drop it",
                 code="release.mismatch",
             )
         for name, domain in zip(self.about.names, _domains_of(previous), strict=True):
@@ -167,7 +167,7 @@ class DeclaredAttributes(NamedTuple):
                 raise RecveilError(
                     f"{_named(name, self.about.sensitive)}: most of its values are not in the "
                     f"previous release {previous.name}; expected its values: "
-                    f"{listed(sorted(domain), 80)}; write them as before, or drop users",
+                    f"{listed(sorted(domain), 80)}; write them as before, or drop the file",
                     code="release.mismatch",
                 )
 

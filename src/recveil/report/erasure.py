@@ -94,7 +94,7 @@ def describe_erasure(result: Erasure) -> list[str]:
         )
     described.append(
         f"Searched {result.newest.folder.parent} for other releases with this user: "
-        f"{len(result.others) or 'none'} found. Do the same for releases in other folders."
+        f"{len(result.others) or 'none'} found. Search other folders, too."
     )
     if result.cleaned is not None:
         described.append(
@@ -186,8 +186,8 @@ def _of_kept(result: Erasure) -> Iterator[str]:
     )
     if any(trace.attributes or trace.shows for trace in result.traces):
         yield (
-            "The row keeps its attributes, and the class its sensitive values, of which one may be "
-            "this user's: a difference would reveal it."
+            "The row keeps its attributes, and the class its sensitive values, one of which may be "
+            "this user's: a change would reveal which."
         )
     yield (
         "Nothing bounds membership inference. The private folders keep the id as long as the "

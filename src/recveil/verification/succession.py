@@ -156,7 +156,8 @@ def changed_attributes(
     if n_new:
         yield (
             f"newcomers of {describe_count(n_new, 'class', 'classes')} have attributes of fewer "
-            f"than {manifest.claim.k} of them, or a sensitive value above 1/{about.l}"
+            f"than {manifest.claim.k} of them"
+            f"{f', or a sensitive value above 1/{about.l}' * bool(about.sensitive)}"
         )
 
 
