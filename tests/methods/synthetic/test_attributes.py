@@ -496,3 +496,10 @@ class TestRejected:
             Synthesizer(**OPTIONS, attributes=UserColumns(("gender",)))
         with raises("option.conflict", "epsilon"):
             Synthesizer(None, attributes=ABOUT)
+
+
+def test_nothing_is_believed_of_groups_of_which_nothing_is_known():
+    gaps = np.array([1.0, -2.0])
+    assert not attributes._believed(gaps, np.full(2, np.inf)).any()
+    assert not attributes._believed(gaps, np.full(2, 1e200)).any()
+    assert attributes._believed(gaps, np.zeros(2)) == pytest.approx(gaps)

@@ -6,6 +6,7 @@ import math
 from functools import partial
 
 import forging
+import independent
 import independent_form
 import numpy as np
 import pandas as pd
@@ -635,3 +636,13 @@ def test_the_publisher_of_a_model_is_told_of_no_short_users(tmp_path):
     }
     assert made["users"].n_short_users > 0 == made["model"].n_short_users
     assert made["users"].n_items_kept > 0 < made["model"].n_items_kept
+
+
+def test_a_cohort_may_have_dates(tmp_path):
+    dates = {"cohort": "2026-01", "dates": "quarter", "date_range": "2026:2029"}
+    anonymize(RATINGS, tmp_path / "out", **OPTIONS, **dates)
+    release = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert release["settings"]["cohort"] == "2026-01-01:2026-01-31"
+    assert release["settings"]["dates"] == "quarter"
+    assert verify(tmp_path / "out").holds
+    assert list(independent.problems(tmp_path / "out")) == []

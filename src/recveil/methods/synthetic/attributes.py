@@ -209,6 +209,8 @@ def _believed(gaps: Numbers, unsure: Numbers) -> Numbers:
     between = 0.1
     for _ in range(_ROUNDS):
         weights = (unsure + between + _NOTHING) ** -2
+        if not weights.any():  # nothing is known of any group
+            return np.zeros_like(gaps)
         between = max(float((weights * (gaps**2 - unsure)).sum() / weights.sum()), 0.0)
     return gaps * (between / (between + unsure + _NOTHING))
 
