@@ -78,4 +78,4 @@ def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, c
     assert result
     assert all(line.startswith("Auditing (") for line in result)
     assert "% in " in result[-1]
-    assert " left" in result[-1]
+    assert " left" in result[-1] or "longer than estimated" in result[-1]
