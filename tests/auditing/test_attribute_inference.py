@@ -354,3 +354,19 @@ def test_raw_rows_add_to_a_planted_attribute_alone():
     assert found["plan"].control.high < found["plan"].adds.low
     assert found["coin"].adds.low < 0.0 < found["coin"].adds.high
     assert infer_added(ratings, attributes, table, "raw") == found
+
+
+def test_an_attribute_that_identifies_is_known_and_not_inferred(tmp_path):
+    ratings = make_ratings(n_users=60, n_items=20, n_ratings=600, seed=1)
+    lines = [f"{user},{number // 2}" for number, user in enumerate(ratings.users.tolist())]
+    pairs = written(tmp_path, "\n".join(["user_id,zip", *lines, ""]))
+    result = audit(ratings, users=pairs, attribute=["zip"], targets=20, adversaries=["colleague"])
+    with_pairs = result.attacks[-1]
+    assert (with_pairs.by_attributes, with_pairs.baseline) == (0.5, 1 / 60)
+    lines = [f"{user},{number}" for number, user in enumerate(ratings.users.tolist())]
+    own = written(tmp_path, "\n".join(["user_id,zip", *lines, ""]))
+    result = audit(ratings, users=own, attribute=["zip"], targets=20, adversaries=["colleague"])
+    assert (result.attribute_inference, result.identifying_attributes) == ([], ["zip"])
+    assert result.attacks[-1].by_attributes == 1
+    assert result.risks.singling_out.strongest.is_shown
+    assert result.to_dict()["identifying_attributes"] == ["zip"]

@@ -22,7 +22,11 @@ from recveil.attacks.knowledge import (
 from recveil.attacks.reidentification.hidden_items import Catalogue
 from recveil.auditing import work_estimates
 from recveil.auditing._selftest import Check, check_attack
-from recveil.auditing.attribute_inference import AttributeInference, infer_user_attributes
+from recveil.auditing.attribute_inference import (
+    AttributeInference,
+    infer_user_attributes,
+    is_identifier,
+)
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of
 from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
 from recveil.auditing.decision import Tuning, tune_adversaries
@@ -114,6 +118,8 @@ class Audit(WithPage):
         The table's item for each item of an auxiliary file with other ids.
     attribute_inference : list of AttributeInference
         How well declared attributes of users are inferred.
+    identifying_attributes : list of str
+        Attributes that are not inferred, as nearly every user has a value of their own.
     options : dict
         What repeats the audit: `seed`, `targets`, `shadows`, the names of `attributes` and their
         `attributes_sha256`.
@@ -136,6 +142,7 @@ class Audit(WithPage):
     sensitive: list[SensitiveDisclosure] = field(default_factory=list)
     item_matches: ItemMatches | None = None
     attribute_inference: list[AttributeInference] = field(default_factory=list)
+    identifying_attributes: list[str] = field(default_factory=list)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -353,15 +360,13 @@ def _perform(request: AuditRequest) -> Audit:
             disclosed = measure_sensitive(
                 ratings, candidates, items, attacked.attacks, opened, published, users, seed
             )
-            inferred = []
+            inferred, identifying = [], []
             if declared is not None:
                 begin(work_estimates.ATTRIBUTES)
-                inferred = infer_user_attributes(
-                    ratings,
-                    {name: declared.columns[name] for name in request.attribute or ()},
-                    opened,
-                    seed,
-                )
+                named = {name: declared.columns[name] for name in request.attribute or ()}
+                identifying = [name for name, texts in named.items() if is_identifier(texts)]
+                inferable = {name: named[name] for name in named if name not in identifying}
+                inferred = infer_user_attributes(ratings, inferable, opened, seed)
                 more = attack_knowing(
                     request, ratings, candidates, attacked.attacks, users, declared
                 )
@@ -377,6 +382,7 @@ def _perform(request: AuditRequest) -> Audit:
         sensitive=disclosed,
         item_matches=matches,
         attribute_inference=inferred,
+        identifying_attributes=identifying,
         options=request.repeated_by(declared),
         **attacked._asdict(),
     )

@@ -179,6 +179,12 @@ class Classes(NamedTuple):
     n_pooled: int
 
 
+def is_identifier(texts: Sequence[str | None]) -> bool:
+    """Return whether nearly every user has a value of their own, so that none can be inferred."""
+    values = [text for text in texts if text is not None]
+    return len(set(values)) > max(_OF_AN_ID * len(values), 1)
+
+
 def classify(name: str, texts: Sequence[str | None]) -> Classes:
     """Return the classes of an attribute: cut at quartiles, small ones pooled.
 
@@ -194,7 +200,7 @@ def classify(name: str, texts: Sequence[str | None]) -> Classes:
             f"{what}: {len(values)} users have a value; expected {FEWEST} or more; leave it out",
             code="attribute.values",
         )
-    if n_values < 2 or n_values > _OF_AN_ID * len(values):
+    if n_values < 2 or is_identifier(texts):
         raise RecveilError(
             f"{what}: {len(values)} users have {n_values} different values; expected 2 or more, "
             f"and far fewer than users; leave it out, or put values together",

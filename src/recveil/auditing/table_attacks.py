@@ -59,8 +59,7 @@ class Outcome(Reportable):
     bits_by_attack : dict of str to Mean
         Remaining uncertainty in bits over the attacked targets, for attacks that report it.
     baseline : float
-        Success rate of a random guess: 1 / users, or of those with the target's attributes, if they
-        are known.
+        Success rate of a random guess: 1 / users.
     control : Interval
         The same attack on users who are *not* in the data (their record is removed, and the item
         counts that weigh the items exclude it): how often some record reaches the eccentricity,
@@ -68,6 +67,9 @@ class Outcome(Reportable):
         ratings cannot be matched wrongly. nan if none was attacked.
     calibration : Calibration or None
         How the eccentricity was chosen, if the adversary left it to the audit.
+    by_attributes : float or None
+        Success rate of a random guess among the users with the target's attributes, if they are
+        known; None if not.
     """
 
     adversary: Adversary
@@ -81,6 +83,7 @@ class Outcome(Reportable):
     baseline: float
     control: Interval
     calibration: Calibration | None = None
+    by_attributes: float | None = None
 
     @property
     def attacked(self) -> int:
@@ -231,11 +234,12 @@ def run_attack(
         no_match=rate(max(0.0, attempts - success - wrong)),
         by_attack={name: rate(n_hits) for name, n_hits in hits.items()},
         bits_by_attack={name: mean_interval(needed) for name, needed in bits.items()},
-        baseline=sum(each.targets.size / each.users.size for each in alike) / n
-        if alike
-        else 1 / candidates.n_users,
+        baseline=1 / candidates.n_users,
         control=wilson_interval(control, knowledge.targets.size),
         calibration=calibration,
+        by_attributes=sum(each.targets.size / each.users.size for each in alike) / n
+        if alike
+        else None,
     )
 
 

@@ -47,6 +47,11 @@ def _knowledge_of(found: AttributeInRelease) -> str:
 def describe_attributes(audit: Audit) -> list[str]:
     """Describe how well each attribute is inferred, and from which users."""
     sentences = [each for one in audit.attribute_inference for each in _sentences(one)]
+    sentences += [
+        f"{name}: nearly every user has a value of their own, which identifies them; whether "
+        f"ratings reveal it was not measured."
+        for name in audit.identifying_attributes
+    ]
     return [in_likes(sentence, audit.ratings.is_unary) for sentence in sentences]
 
 

@@ -50,7 +50,9 @@ def _(audit: Audit) -> Mapping[str, object]:
     released = {} if audit.published is None else {"release": audit.published}
     matched = {} if audit.item_matches is None else {"item_matches": audit.item_matches}
     inferred = audit.attribute_inference
-    declared = {"attribute_inference": inferred} if inferred else {}
+    declared: dict[str, object] = {"attribute_inference": inferred} if inferred else {}
+    if audit.identifying_attributes:
+        declared["identifying_attributes"] = audit.identifying_attributes
     before = {} if audit.published is None else {"risks_before": audit.risks_before}
     parts = {
         "risks": audit.risks,
@@ -157,6 +159,7 @@ def _(outcome: Outcome) -> Mapping[str, object]:
         "entropy_bits_interval": entropy if outcome.attacked > 1 else None,
         "likelihood_bits": outcome.likelihood_bits.mean if is_attacked else None,
         "baseline": outcome.baseline,
+        **({} if outcome.by_attributes is None else {"by_attributes": outcome.by_attributes}),
         "by_attack": outcome.by_attack,
         "calibration": outcome.calibration,
     }

@@ -259,8 +259,8 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), dispensable)
     console.print(table)
     shown = show_left_out(console, table, _of_adversaries(attacks, " ", few), PAGE)
-    trials, known = attacks[0], attacks[-1].baseline
-    among = f", and {percent(known)} with attributes" * (known != trials.baseline)
+    trials, known = attacks[0], attacks[-1].by_attributes
+    among = "" if known is None else f", and {percent(known)} among users with equal attributes"
     has_rest = _OF_OTHERS in shown
     enough = f"; of those with enough ratings: {f'{_OF_OTHERS}, ' * has_rest}control"
     basis = in_likes(enough, is_unary) if any(each.skipped for each in attacks) else ""
@@ -396,18 +396,16 @@ def _show_measures(console: Console, audit: Audit) -> None:
 
 def _show_attributes(console: Console, audit: Audit) -> None:
     """Print how well declared attributes of users are inferred."""
-    grid = attribute_table(audit)
-    if grid is None:
-        return
+    if (grid := attribute_table(audit)) is not None:
 
-    def make(between: str) -> Table:
-        table = table_of(*grid.header)
-        for row in grid.rows:
-            figures = (_dimmed(cell, between) if cell else "" for cell in row[2:])
-            table.add_row(*map(escape, row[:2]), *figures)
-        return table
+        def make(between: str) -> Table:
+            table = table_of(*grid.header)
+            for row in grid.rows:
+                figures = (_dimmed(cell, between) if cell else "" for cell in row[2:])
+                table.add_row(*map(escape, row[:2]), *figures)
+            return table
 
-    console.print(_fitting(console, make, ["constant guess", "accuracy"]))
+        console.print(_fitting(console, make, ["constant guess", "accuracy"]))
     for sentence in describe_attributes(audit):
         console.print(escape(sentence))
 
