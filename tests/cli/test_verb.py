@@ -126,6 +126,13 @@ def test_each_verb_that_reads_has_all_options_of_reading_and_no_other_has_some()
         assert of_reading & {*verb.options.parameters} == expected, verb.name
 
 
+@pytest.mark.parametrize("second", [["--methods", "raw"], ["--methods=raw"]])
+def test_an_option_of_one_value_is_given_once(tmp_path, capsys, second):
+    with pytest.raises(SystemExit, match="2"):
+        main(["compare", "none.csv", "--methods", "sparse", *second, "--output", str(tmp_path)])
+    assert "--methods is given 2 times" in capsys.readouterr().err
+
+
 def test_an_old_name_of_an_option_is_the_new_one_and_is_reported(tmp_path, capsys):
     write_ratings(make_ratings(n_users=20, n_items=10, n_ratings=100, seed=1), tmp_path / "r.csv")
     run = ["anonymize", "r.csv", "-o", "out", "--k", "3", "--method", "sparse", "--dry-run"]

@@ -411,6 +411,9 @@ def test_warnings():
     assert risk_warnings([]) == []
     weak = [TABLE[0], TABLE[5]._replace(risk=0.31)]
     assert "only 31% of users re-identified" in risk_warnings(weak)[0]
+    dated = [*TABLE, TABLE[5]._replace(method="date-shift")]
+    assert ["dates" in each for each in risk_warnings(dated)] == [True]
+    assert risk_warnings(dated, AXES["membership"]) == risk_warnings(TABLE, AXES["membership"])
     alone = risk_warnings([TABLE[0]._replace(most_targets_attacked=600)])
     assert "add raw" in alone[0]
     assert "at most 600 of 900 targets" in alone[1]

@@ -11,6 +11,7 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from recveil.cli.anonymize import anonymize
 from recveil.cli.audit import audit
@@ -74,6 +75,23 @@ MaxMemory = Annotated[
         help="Memory limit for reading a file, such as 4GB. Default: half of the machine's.",
     ),
 ]
+
+
+class _Command(TyperCommand):
+    """A command that rejects an option given twice, of which the last one alone would count."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        single = [each for each in given if not (each.multiple or getattr(each, "is_flag", True))]
+        for option in single:
+            if single.count(option) > 1:
+                name = max(option.opts, key=len)
+                raise RecveilError(
+                    f"{name} is given {single.count(option)} times; expected once; join the values "
+                    f"if the option takes a list (see --help), or drop one",
+                    code="option.conflict",
+                )
+        return super().parse_args(ctx, args)
 
 
 @dataclass(frozen=True)
@@ -214,7 +232,7 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for verb in VERBS:
-        made.command()(verb.command(None if verb.function is config else known_options))
+        made.command(cls=_Command)(verb.command(None if verb.function is config else known_options))
     made.callback(invoke_without_command=True, help=_SUMMARY)(about)
     return made
 

@@ -52,14 +52,13 @@ from recveil.io.pipes import require_path, temporary_folder
 from recveil.io.side_tables import UserAttributes, check_attributes, read_users
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import PREDICTED, reject_likes
+from recveil.release.specs.baselines import DATED
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.progress import THE_REST, expect, parts
 from recveil.runtime.safe_repr import brief
 
 _READING = "Reading ratings"
 _NO_DATES = "Compared releases have no dates"
-# The method whose releases have dates
-_DATED = "date-shift"
 _DATING = "; anonymize publishes them by period with dates (--dates)"
 # A setting of so many pairs of a user and an item takes about ten minutes.
 _MOST_PAIRS = 200_000_000
@@ -267,7 +266,7 @@ def _perform(
     with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
         begin(_READING)
         # Most released rows carry no times, so that invalid ones are no error.
-        times = not {_DATED, "today"}.isdisjoint(request.methods or ())
+        times = not {DATED, "today"}.isdisjoint(request.methods or ())
         read = understand(request.source, times=times, **request.reading).settled()
         if not times:
             read = without_dates(read, request.reading.get("time"), _DATING, _NO_DATES)
@@ -278,8 +277,8 @@ def _perform(
         declared = _read_attributes(request, ratings, liked)
         request = replace(request, utility=_utility_of_table(ratings, request.utility, liked))
         settings = list_settings(request.methods, request.ks, of=kind_of(ratings))
-        if ratings.days is None and _DATED not in (request.methods or ()):
-            settings = [each for each in settings if each.method != _DATED]
+        if ratings.days is None and DATED not in (request.methods or ()):
+            settings = [each for each in settings if each.method != DATED]
         divided = split_ratings(ratings, request.split, request.seed)
         open_folder(folder)
         ground = Ground(

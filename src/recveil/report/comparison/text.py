@@ -36,6 +36,7 @@ from recveil.io.options import format_command
 from recveil.release.coverage import FEWEST_RATINGS, LOW, NOISE
 from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import command_options, undone_of, variant_of
+from recveil.release.specs.baselines import DATED
 from recveil.report.audit.disclosure import (
     MEMBERSHIP_OF_ALL,
     SHADOWS_OF_ALL,
@@ -175,6 +176,11 @@ def risk_warnings(rows: Iterable[Row], axis: Axis = REIDENTIFICATION) -> list[st
         warnings.append(
             f"Even in the raw data, the strongest adversary has a risk of only "
             f"{describe_rate(raw, axis)}, so low risks are little evidence for the methods."
+        )
+    if axis is REIDENTIFICATION and any(row.method == DATED for row in attacked):
+        warnings.append(
+            "Only date-shift publishes dates, which adversaries compare: the other settings, raw "
+            "as well, are attacked without. `audit` attacks the raw table with its dates."
         )
     row = attacked[0]
     if row.targets and not has_coverage(row, axis):
