@@ -11,6 +11,8 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings, write_ratings
 from recveil.io.item_features import read_item_table
+from recveil.io.table_split import split_table
+from recveil.io.write import how_to_load
 from recveil.ratings import Ratings, RatingScale
 
 DATED = Ratings.from_columns(
@@ -126,6 +128,7 @@ class TestSurprise:
     @pytest.mark.parametrize("label", ["a\tb", " a", "a "])
     def test_labels_that_would_change_are_refused(self, tmp_path, label):
         ratings = Ratings.from_columns([label, "b"], [1, 2], [3, 4])
+        ratings = Ratings.from_columns([1, 1], ["a", "b\tc"], [3, 4])
         with raises("id.line-break"):
             write_ratings(ratings, tmp_path / "u.data", format="surprise")
         assert list(tmp_path.iterdir()) == []
@@ -269,7 +272,7 @@ class TestElliot:
         write_ratings(DATED, tmp_path / "shop", format="elliot", item_table=movies)
         files = {path.name: path.read_text() for path in (tmp_path / "shop").iterdir()}
         assert files["dataset.tsv"].splitlines()[0] == "ann\t7\t1\t950400000"
-        assert files["item_attributes.tsv"] == "7\t0\t1\n"
+        assert files["item_attributes.tsv"] == "7\t0\t1\n9\n"  # Elliot drops items not in it
         assert files["features.tsv"] == "0\tcrime\n1\tdrama\n"
         yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
         experiment = yaml.safe_load(files["config.yml"])["experiment"]
@@ -279,6 +282,33 @@ class TestElliot:
             {"dataloader": "ItemAttributes", "attribute_file": "./item_attributes.tsv"}
         ]
 
-    def test_attributes_of_text_ids_cannot_be_read(self, tmp_path, movies):
-        with raises("id.type"):
-            write_ratings(PLAIN, tmp_path / "shop", format="elliot", item_table=movies)
+    @pytest.mark.parametrize("split", [None, split_table(PLAIN, 0.5)])
+    def test_items_with_text_ids_and_genres_get_numbers(self, tmp_path, split):
+        (tmp_path / "movies.csv").write_text("item,genres\nheat,crime|drama\nran,war\n")
+        table = read_item_table(tmp_path / "movies.csv")
+        target = tmp_path / "shop"
+        write_ratings(PLAIN, target, format="elliot", item_table=table, split=split)
+        files = {path.name: path.read_text() for path in target.iterdir()}
+        names = ["dataset.tsv"] if split is None else ["train.tsv", "test.tsv"]
+        rows = sorted(line for name in names for line in files[name].splitlines())
+        assert rows == ["1\t0\t1", "1\t1\t4", "2\t0\t2"]
+        assert files["item_ids.tsv"] == "0\talien\n1\theat\n"
+        assert files["item_attributes.tsv"] == "0\n1\t0\t1\n"
+        assert "item_ids.tsv" in files["config.yml"]
+        assert "item_ids.tsv" in how_to_load("elliot", target, PLAIN)
+
+    def test_text_ids_stay_without_genres(self, tmp_path):
+        (tmp_path / "movies.csv").write_text("item,title\nheat,Heat\n")
+        table = read_item_table(tmp_path / "movies.csv")
+        write_ratings(PLAIN, tmp_path / "shop", format="elliot", item_table=table)
+        assert (tmp_path / "shop" / "dataset.tsv").read_text().startswith("1\talien\t1\n")
+        assert not (tmp_path / "shop" / "item_ids.tsv").exists()
+        assert "item_ids.tsv" not in how_to_load("elliot", tmp_path / "shop", PLAIN)
+
+    def test_a_text_id_with_a_tab_has_no_line(self, tmp_path):
+        (tmp_path / "movies.csv").write_text("item,genres\na,war\n")
+        table = read_item_table(tmp_path / "movies.csv")
+        ratings = Ratings.from_columns([1, 1], ["a", "b\tc"], [3, 4])
+        with raises("id.line-break"):
+            write_ratings(ratings, tmp_path / "shop", format="elliot", item_table=table)
+        assert not (tmp_path / "shop").exists()

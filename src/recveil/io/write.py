@@ -319,6 +319,10 @@ def _quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"' if re.search('[",\r\n]', name) else name
 
 
+# The ids of items that Elliot knows by numbers.
+_ITEM_IDS = "item_ids.tsv"
+
+
 def write_elliot(
     ratings: Ratings,
     folder: Path,
@@ -327,12 +331,16 @@ def write_elliot(
     _user_table: ItemTable | None = None,
     split: TableSplit | None = None,
 ) -> None:
-    """Write ``dataset.tsv``, and a configuration of Elliot; genres where item ids are numbers."""
+    """Write ``dataset.tsv``, and a configuration of Elliot; text ids with genres get numbers."""
     files, strategy = {"dataset": ratings}, "dataset"
     if split is not None:
         files, strategy = {"train": split.train, "test": split.test}, "fixed"
+    genres = None if item_table is None else item_table.rows_of(ratings.items).get("genres")
+    has_numbers = genres is not None and ratings.items.dtype == object
+    items = np.arange(ratings.n_items) if has_numbers else ratings.items
     for name, part in files.items():
-        write_plain(part, folder / f"{name}.tsv", target)
+        rows = part.users, items, part.indptr, part.indices, part.values, part.days, part.scale
+        write_plain(Ratings(*rows), folder / f"{name}.tsv", target)
     lines = [
         "experiment:",
         f"  dataset: {json.dumps(target.name, ensure_ascii=False)}",
@@ -340,9 +348,12 @@ def write_elliot(
         f"    strategy: {strategy}",
         *(f"    {name}_path: ./{name}.tsv" for name in files),
     ]
-    genres = None if item_table is None else item_table.rows_of(ratings.items).get("genres")
+    if has_numbers:  # Elliot reads attributes of items whose ids are whole numbers
+        _reject_texts(ratings.items, r"[\t\r\n]", f"{_ITEM_IDS}: %s holds a tab or a line break")
+        _write(folder / _ITEM_IDS, _numbered(ratings.items))
+        lines.insert(0, f"# The items are numbered; {_ITEM_IDS} has their ids.")
     if genres is not None:
-        _write_genres(ratings.items, genres, folder)
+        _write_genres(items, genres, folder)
         lines += [
             "    side_information:",
             "      - dataloader: ItemAttributes",
@@ -369,19 +380,18 @@ def write_elliot(
 
 def _write_genres(items: NDArray[Any], genres: list[str], folder: Path) -> None:
     """Write the numbers of each item's genres, and the names of the numbers."""
-    if items.dtype == object:
-        raise RecveilError(
-            "item_table (--item-table): Elliot reads attributes of items whose ids are whole "
-            "numbers; leave it out, or write another layout",
-            code="id.type",
-        )
     of_items = [split_genres(text) for text in genres]
     names = sorted(set(itertools.chain(*of_items)))
     number = {name: str(at) for at, name in enumerate(names)}
     rows = zip(items.tolist(), of_items, strict=True)
-    lines = ["\t".join([str(item), *(number[name] for name in of)]) for item, of in rows if of]
+    # An item without genres stays, as Elliot drops the ratings of items that are not in the file.
+    lines = ["\t".join([str(item), *(number[name] for name in of)]) for item, of in rows]
     _write(folder / "item_attributes.tsv", "\n".join(lines))
-    _write(folder / "features.tsv", "\n".join(f"{at}\t{name}" for at, name in enumerate(names)))
+    _write(folder / "features.tsv", _numbered(names))
+
+
+def _numbered(names: Iterable[str]) -> str:
+    return "\n".join(f"{at}\t{name}" for at, name in enumerate(names))
 
 
 def how_to_load(
@@ -397,7 +407,8 @@ def how_to_load(
         file = quoted(f"{target.name}/{target.name}.yaml", 120)
         return f"run_recbole(model='BPR', config_file_list=[{file}])"
     if format == "elliot":
-        return f"elliot.run.run_experiment({quoted(str(target / 'config.yml'), 120)})"
+        items = f"; {_ITEM_IDS} has the ids of its items" * (target / _ITEM_IDS).exists()
+        return f"elliot.run.run_experiment({quoted(str(target / 'config.yml'), 120)}){items}"
     if format == "movielens":
         name = "train.csv" if is_split else "ratings.csv"
         return f"pandas.read_csv({quoted(str(target / name), 120)})"
