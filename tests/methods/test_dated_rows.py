@@ -15,6 +15,7 @@ from recveil.methods.sparse.classes import Dealt, DrawnItems, date_cells
 from recveil.ratings import Ratings
 from recveil.release.dates import DATED_FORMAT, PERIODS, first_days, positions_in_rows
 from recveil.release.records import item_keys
+from shared.cli_endings import ended
 
 EPOCH = date(1970, 1, 1)
 RATINGS = make_ratings(n_users=90, n_items=30, n_ratings=1_300, seed=3)
@@ -119,7 +120,11 @@ def test_dates_are_written_read_and_published_as_dates(tmp_path):
             read = rv.read(release.to_arrow())
         assert np.array_equal(np.unique(read.days), sorted({(d - EPOCH).days for d in dates}))
         target = tmp_path / f"{file_format}.csv"
-        assert np.array_equal(rv.convert(folder, target).ratings.days, read.days)
+        converted = rv.convert(folder, target)
+        assert np.array_equal(converted.ratings.days, read.days)
+        # Dates are coarse on purpose: no doubt of the reader about a raw table stays.
+        (note,) = [note for note in converted.notes if note.startswith("Column 'date'")]
+        assert "the first day of the month" in note
     card = (folder / "README.md").read_text()
     assert "all items, values and dates" in card
     assert "There are no dates" not in card
@@ -152,6 +157,32 @@ def test_an_order_is_that_of_the_medians(tmp_path, file_format):
     bare = next(folder.glob("ratings.*"))
     with pytest.warns(UserWarning, match="1990"), raises("option.unsupported", "split by user"):
         rv.convert(bare, tmp_path / "to", target_format="movielens", split=0.2, split_by="time")
+
+
+@pytest.mark.parametrize("dates", ["year", "quarter", "month", "week", "order"])
+def test_layouts_state_what_their_times_are(tmp_path, dates):
+    folder = tmp_path / "out"
+    anonymize(RATINGS, folder, k=5, seed=1, dates=dates)
+    meaning = "86,400 for each position" if dates == "order" else f"the first day of the {dates}"
+    files = {"movielens": "README.txt", "recbole": "recbole.yaml", "elliot": "config.yml"}
+    for layout, name in files.items():
+        rv.convert(folder, tmp_path / layout, target_format=layout)
+        (line,) = [
+            line
+            for line in (tmp_path / layout / name).read_text().splitlines()
+            if line.removeprefix("# ").startswith("timestamp: ")
+        ]
+        assert meaning in line
+        assert ("seconds since 1970" in line) == (dates != "order")
+    rv.convert(folder, tmp_path / "undated", target_format="movielens", times=False)
+    assert "timestamp" not in (tmp_path / "undated" / "README.txt").read_text()
+
+
+def test_the_printed_line_names_no_days_of_positions(tmp_path, capsys):
+    anonymize(RATINGS, tmp_path / "out", k=5, seed=1, dates="order")
+    code, output, _ = ended(capsys, "convert", tmp_path / "out", tmp_path / "r.csv")
+    assert code == 0
+    assert "positions in place of dates" in " ".join(output.split())
 
 
 def test_users_of_the_layout_groups_have_the_dates_of_their_group(tmp_path):

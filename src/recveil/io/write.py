@@ -150,6 +150,7 @@ def write_lenskit(
     item_table: ItemTable | None,
     user_table: ItemTable | None = None,
     split: TableSplit | None = None,
+    _times: str | None = None,
 ) -> None:
     """Write a folder that ``lenskit.data.Dataset.load`` reads, and test ratings if split."""
     if split is not None:
@@ -203,6 +204,7 @@ def write_recbole(
     item_table: ItemTable | None,
     user_table: ItemTable | None = None,
     split: TableSplit | None = None,
+    times: str | None = None,
 ) -> None:
     """Write atomic files of RecBole, and the ``.yaml`` that describes their columns."""
     name = target.name
@@ -225,6 +227,7 @@ def write_recbole(
         f"dataset: {json.dumps(name, ensure_ascii=False)}",
         *([] if split is None else [f"# test: {split.rule}; valid: the same of the others"]),
         *([] if split is None else ["benchmark_filename: [train, valid, test]"]),
+        *([] if times is None else [f"# timestamp: {times}"]),
         'field_separator: "\\t"',
         "USER_ID_FIELD: user_id",
         "ITEM_ID_FIELD: item_id",
@@ -275,6 +278,7 @@ def write_movielens(
     item_table: ItemTable | None,
     user_table: ItemTable | None = None,
     split: TableSplit | None = None,
+    times: str | None = None,
 ) -> None:
     """Write ``ratings.csv``, ``movies.csv`` and ``users.csv`` if known, and a ``README.txt``."""
     files = {"ratings.csv": ratings}
@@ -294,7 +298,7 @@ def write_movielens(
         *([] if split is None else [f"test.csv: {split.rule}"]),
     ]
     if ratings.days is not None:
-        lines.append("timestamp: seconds since 1970 (UTC) at the start of the day")
+        lines.append(f"timestamp: {times or 'seconds since 1970 (UTC) at the start of the day'}")
     if item_table is not None:
         known = item_table.rows_of(ratings.items)
         first = [name for name in ("title", "genres") if name in known]
@@ -330,6 +334,7 @@ def write_elliot(
     item_table: ItemTable | None,
     _user_table: ItemTable | None = None,
     split: TableSplit | None = None,
+    times: str | None = None,
 ) -> None:
     """Write ``dataset.tsv``, and a configuration of Elliot; text ids with genres get numbers."""
     files, strategy = {"dataset": ratings}, "dataset"
@@ -352,6 +357,8 @@ def write_elliot(
         _reject_texts(ratings.items, r"[\t\r\n]", f"{_ITEM_IDS}: %s holds a tab or a line break")
         _write(folder / _ITEM_IDS, _numbered(ratings.items))
         lines.insert(0, f"# The items are numbered; {_ITEM_IDS} has their ids.")
+    if times is not None:
+        lines.insert(0, f"# timestamp: {times}")
     if genres is not None:
         _write_genres(items, genres, folder)
         lines += [
@@ -440,6 +447,7 @@ def write_ratings(
     item_table: ItemTable | None = None,
     user_table: ItemTable | None = None,
     split: TableSplit | None = None,
+    times: str | None = None,
 ) -> None:
     """Write ratings to a file; on failure, an existing file stays unchanged.
 
@@ -462,6 +470,8 @@ def write_ratings(
         Public columns of the items, and of the users, for a folder; Elliot reads none of users.
     split : TableSplit, optional
         The same ratings, split, for a folder.
+    times : str, optional
+        What the times of a release are, for a folder's description.
 
     Raises
     ------
@@ -500,8 +510,7 @@ def write_ratings(
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
     if chosen in FOLDERS:
         reject_in_release(target)
-        more = () if split is None else (split,)
-        _write_folder(FOLDERS[chosen], target, ratings, item_table, user_table, *more)
+        _write_folder(FOLDERS[chosen], target, ratings, item_table, user_table, split, times)
         return
     if target.exists() and not target.is_file():
         raise RecveilError(

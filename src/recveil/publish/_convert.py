@@ -112,6 +112,7 @@ def convert(
     path = file_at(source)
     reject_input(target, source)
     items = None if item_table is None else read_item_table(item_table)
+    dates = None
     releases: Sequence[PublishedRows] = ()
     if path is not None and (path / MANIFEST).is_file():
         source = ReleaseFolder(path)
@@ -126,6 +127,8 @@ def convert(
     else:
         found = understand(source, times=times, **reading)
         warn_of_reading(found)
+    if releases and found.ratings.days is not None:
+        found, dates = _describe_dates(found, period_of(releases[0].manifest.settings))
     if items is None and written_as in FOLDERS:
         items = ItemTable.joined([table for each in releases if (table := each.items_table())])
     users = releases[0].users_table() if len(releases) == 1 else None
@@ -145,7 +148,7 @@ def convert(
         n_test = describe_count(parts.test.n_ratings, "rating")
         found = replace(found, notes=(*found.notes, f"Test: {n_test}, which are {parts.rule}."))
     tables = {"item_table": items, "user_table": users if written_as in WITH_USERS else None}
-    write_ratings(found.ratings, target, format=target_format, **tables, split=parts)
+    write_ratings(found.ratings, target, format=target_format, **tables, split=parts, times=dates)
     load = how_to_load(written_as, Path(target), found.ratings, is_split=parts is not None)
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
 
@@ -188,12 +191,22 @@ def _of_release(release: PublishedRows, reading: Mapping[str, Any]) -> Reading:
     n_users = found.ratings.n_users
     of = describe_count(n_users, "user")
     notes = [f"A release: its published rows, one for each of {of}, under their new ids."]
-    of_dates = f"Column {DATE!r}: "  # what the reader says of days of 1970
-    if period_of(release.manifest.settings) == ORDER and found.ratings.days is not None:
-        notes.append(f"{of_dates}positions from 1970-01-01 on; compare them within a row only.")
-        kept = tuple(each for each in found.notes if not each.startswith(of_dates))
-        found = replace(found, notes=kept)
     return replace(found, name=release.name, of_release=True, notes=(*notes, *found.notes))
+
+
+def _describe_dates(found: Reading, period: str | None) -> tuple[Reading, str]:
+    """Note what the dates of a release are, in place of doubts of a raw table; and as seconds."""
+    note = f"the first day of the {period}, not the day of a rating."
+    times = f"seconds since 1970 (UTC) at the start of the first day of the {period}"
+    if period == ORDER:
+        note = "positions from 1970-01-01 on; compare them within a row only."
+        times = (
+            "no times: 86,400 for each position in the order of the user's dates, from 0 on; "
+            "compare them within a user only"
+        )
+    column = f"Column {DATE!r}: "  # what the reader says of it
+    others = [each for each in found.notes if not each.startswith(column)]
+    return replace(found, notes=(*others, f"{column}{note}")), times
 
 
 def _options_of(release: PublishedRows, reading: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,10 +271,13 @@ def _require_disjoint(releases: Sequence[PublishedRows]) -> None:
                 f"disjoint cohorts (--cohort); convert each alone",
                 code="release.mismatch",
             )
-        forms = [(each.manifest.scale, each.manifest.item_type) for each in (one, other)]
+        forms = [
+            (each.manifest.scale, each.manifest.item_type, period_of(each.manifest.settings))
+            for each in (one, other)
+        ]
         if forms[0] != forms[1]:
             raise RecveilError(
-                f"{one.name} and {other.name} have different scales or kinds of item ids; expected "
-                f"releases of one table; convert each alone",
+                f"{one.name} and {other.name} have different scales, dates or kinds of item ids; "
+                f"expected releases of one table; convert each alone",
                 code="release.mismatch",
             )

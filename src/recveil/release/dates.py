@@ -44,11 +44,16 @@ def reject_order(settings: Settings) -> None:
 
 
 def reject_positions(days: "NDArray[Any]", indptr: "NDArray[Any]") -> None:
-    """Raise if the days of each row are positions in it, as such a release has them."""
+    """Raise if the dates are positions, as in a release with an order."""
+    if are_positions(days, indptr):
+        raise _no_dates()
+
+
+def are_positions(days: "NDArray[Any]", indptr: "NDArray[Any]") -> bool:
+    """Return whether the days of each row are positions in it."""
     longest = (indptr[1:] - indptr[:-1]).max(initial=0)
     may_be = days.size and days.min() == 0 and days.max() < longest
-    if may_be and (positions_in_rows(days, indptr) == days).all():
-        raise _no_dates()
+    return bool(may_be and (positions_in_rows(days, indptr) == days).all())
 
 
 def _no_dates() -> RecveilError:

@@ -144,7 +144,7 @@ def show_reading(reading: "Reading", *, err: bool = False, examples: bool = True
     console.print(
         f"Read {describe_count(ratings.n_ratings, what)} of "
         f"{describe_count(ratings.n_items, 'item')} {whose} "
-        f"{describe_count(ratings.n_users, 'user')}{scale}{_describe_dates(ratings)}."
+        f"{describe_count(ratings.n_users, 'user')}{scale}{_describe_dates(reading)}."
     )
     if reading.columns:
         layout = f"{', '.join(reading.layout)}; " if reading.layout else ""
@@ -184,8 +184,13 @@ def _describe_ends(ratings: "Ratings") -> str:
     return f"; {users} used its {ends[0]}, {high:,} its {ends[1]}"
 
 
-def _describe_dates(ratings: "Ratings") -> str:
+def _describe_dates(reading: "Reading") -> str:
+    from recveil.release.dates import are_positions
+
+    ratings = reading.ratings
     if ratings.days is None:
         return ""
+    if reading.of_release and are_positions(ratings.days, ratings.indptr):
+        return "; positions in place of dates"
     first, last = (str(day.astype("M8[D]")) for day in (ratings.days.min(), ratings.days.max()))
     return f"; {first} to {last}"

@@ -486,6 +486,10 @@ class TestJoinedTables:
         for pair in ([one, tmp_path / "k"], [tmp_path / "k", one]):
             with raises("release.mismatch", "joined", "epsilon"):
                 convert(pair, tmp_path / "joined.csv")
+        dated = {"cohort": str(FEBRUARY), "dates": "month", "date_range": "2026", **OPTIONS}
+        anonymize(RATINGS, tmp_path / "dated", ledger="none", **dated)
+        with raises("release.mismatch", "dates"):
+            convert([one, tmp_path / "dated"], tmp_path / "joined.csv")
         forging.forge(other, lambda result: result["settings"].update(cohort="2026-02"))
         with raises("release.damaged"):
             convert([one, other], tmp_path / "joined.csv")
