@@ -10,13 +10,17 @@ from error_assertions import raises
 from recveil.auditing import audit
 from recveil.cli import main
 from recveil.comparison import compare
+from recveil.comparison.rows import Row
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
+from recveil.io import write_ratings
 from recveil.methods import KCoRater, anonymize, forget
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
+from recveil.release.registry import undone_of
 from recveil.release.specs.sparse import SPARSE
+from recveil.report.comparison.text import _describe_making
 from recveil.report.glossary import meaning_of
 from recveil.verification import verify
 from shared.likes import METHODS, audited, likes, made, ratings  # noqa: F401 (fixtures)
@@ -221,6 +225,20 @@ class TestWords:
     def test_terms_are_explained_in_words_of_likes(self):
         meanings = [str(meaning_of(name, is_unary=True)) for name in ("nDCG", "gap", "gain")]
         assert not re.search("rat(ed|er|ing)|RMSE", " ".join(meanings))
+
+    def test_a_comparison_speaks_of_likes(self, likes, tmp_path):
+        table = tmp_path / "likes.csv"
+        write_ratings(likes, table)
+        found = compare(table, tmp_path / "out", methods=["raw", "sparse"], k=[5], targets=20)
+        page = re.sub(r"<(style|code|svg).*?</\1>|<[^>]*>", " ", found.to_html(), flags=re.S)
+        said = re.sub(r"\b([Nn]o|without) (rating)", "", page)
+        assert not re.search(r"\b(rat(ed|ers?|ings?)|RMSE)\b|predicted", said)
+        assert "100K, as implicit feedback" in undone_of("sparse", has_ratings=False)[0]
+        making = dict.fromkeys(("k", "bound", "problem")) | {"promise": "nothing"}
+        assert "list of liked items" in _describe_making(Row("synthetic-3", **making, ndcg=0.2))
+        assert "list of rated items" in _describe_making(
+            Row("synthetic-3", **making, ndcg=0.2, rmse=1.0)
+        )
 
     @pytest.mark.parametrize("dates", ["month", "order"])
     def test_figures_of_dates_name_their_table(self, dates):

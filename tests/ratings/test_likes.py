@@ -25,6 +25,9 @@ from recveil.ratings.ratings import in_likes
             "no ratings are known, neither ratings nor dates",
         ),
         ("items without ratings", "items without ratings"),
+        ("No ratings: read as likes", "No ratings: read as likes"),
+        ("if rated: --item-catalog as-rated", "if liked: --item-catalog as-rated"),
+        ("ratings by --utility ratings", "likes by --utility ratings"),
         ("operated and separated", "operated and separated"),
     ],
 )

@@ -707,10 +707,10 @@ PUBLISHED = (
 PREDICTED = (
     "any prediction of them is right, so that no error distinguishes a good release from a bad one"
 )
-# "No ratings are known" holds for likes, too; a rate is a share; options keep their names.
+# "No ratings are known" holds for likes, too; a rate is a share; options keep names and values.
 _OF_RATINGS = re.compile(
-    r"(?<!no )(?<!without )(?<!neither )(?<!--)\b(unrated|ratings?|rated(?: well)?|raters?"
-    r"|(?<=people )rate)\b"
+    r"(?<![Nn]o )(?<!without )(?<!neither )(?<!--)(?<!as-)(?<!utility )"
+    r"\b(unrated|ratings?|rated(?: well)?|raters?|(?<=people )rate)\b"
 )
 _OF_LIKES = {
     **{"rating": "like", "ratings": "likes", "rated": "liked", "unrated": "not liked"},

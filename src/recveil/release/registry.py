@@ -114,8 +114,9 @@ def command_options(name: str) -> str:
     return " ".join(words)
 
 
-def undone_of(name: str) -> tuple[str, ...]:
+def undone_of(name: str, *, has_ratings: bool = True) -> tuple[str, ...]:
     """Describe which protections of a variant's releases known attacks undo."""
     variant = variant_of(name)
     method, _ = all_variants()[name]
-    return method.undone_by(variant.options)
+    feedback = {} if has_ratings else {"feedback": "implicit"}
+    return method.undone_by({**variant.options, **feedback})

@@ -94,7 +94,7 @@ MEANINGS = {
     # Verification.
     "published rows": "the rows of a release, each of one user, or of a group with its size",
     "equivalence classes": "the groups of users who share one published row, or one set of items "
-    "where ratings are not compared",
+    "where values are not compared",
     "smallest class": "the number of users of the smallest equivalence class: the k that is "
     "achieved",
     "compared": "the columns in which the rows were compared",

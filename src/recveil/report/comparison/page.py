@@ -61,6 +61,7 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
         "ends": format_share_ends,
         "figure": _format_figure,
         "retained": shares_of,
+        "in_likes": in_likes,
     }
     environment.tests |= {
         "publishing_most": publishes_most,
@@ -104,10 +105,9 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
         has_padding=any(0 < (padding_of(row.method) or 0) < 1 for row in rows),
         axis_note=AXIS_NOTES.get(axis.name, ""),
         missing_of=lambda row: describe_missing(row, axis).removeprefix("was "),
-        knowledge=in_likes(KNOWLEDGE, is_unary),
-        few_ratings=in_likes(
-            " ".join(filter(None, [FEW_RATINGS, legend_of_lists(rows)])), is_unary
-        ),
+        is_unary=is_unary,
+        knowledge=KNOWLEDGE,
+        few_ratings=" ".join(filter(None, [FEW_RATINGS, legend_of_lists(rows)])),
         public_items=PUBLIC_ITEMS,
         is_reidentification=axis is REIDENTIFICATION,
         gaps=gaps_by_setting(divisions),

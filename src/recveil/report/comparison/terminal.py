@@ -96,7 +96,8 @@ def _show_reasons(console: Console, choice: Choice) -> None:
     answer = describe_answer(choice)
     is_said = choice.row is not None and choice.decided_by == choice.utility
     sentences = [] if is_said or answer == headline_of(choice) else [answer]
-    known = () if choice.row is None else undone_of(choice.row.method)
+    row = choice.row
+    known = () if row is None else undone_of(row.method, has_ratings=row.has_ratings)
     for sentence in (*sentences, *caveats_of(choice)):
         _show(console, first_sentence_of(sentence) if sentence in known else sentence)
 

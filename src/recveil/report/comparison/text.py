@@ -33,6 +33,7 @@ from recveil.comparison.rows import (
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_labels
 from recveil.io.options import format_command
+from recveil.ratings.ratings import in_likes
 from recveil.release.coverage import FEWEST_RATINGS, LOW, NOISE
 from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import command_options, undone_of, variant_of
@@ -66,8 +67,8 @@ _NAMES: dict[Purpose, str] = {"both": "", "ratings": " for ratings", "lists": " 
 _RULES: dict[Purpose, str] = {
     "both": "Lists and ratings both count: the utility of a setting is the smaller of its two "
     "shares.",
-    "lists": "Only lists count here; the effect on ratings was not part of the question.",
-    "ratings": "Only ratings count here; the effect on lists was not part of the question.",
+    "lists": "Only lists count here.",
+    "ratings": "Only ratings count here.",
 }
 _POPULAR = "Lists that are no better than popular items alone count as retaining nothing."
 _ALL_POPULAR = (
@@ -675,7 +676,8 @@ def commands_of(comparison: Comparison, choice: Choice) -> list[Making]:
 
 
 def _describe_making(row: Row) -> str:
-    condition = ", only if the list of rated items is public" * takes_public_items(row)
+    rated = "rated" if row.has_ratings else "liked"
+    condition = f", only if the list of {rated} items is public" * takes_public_items(row)
     return f"To make “{row.title}”{condition}:"
 
 
@@ -722,12 +724,15 @@ def caveats_of(choice: Choice) -> list[str]:
     row = choice.row
     if row is None:
         return _describe_missing(choice)
-    return [
+    caveats = [
         *_describe_less_disclosing(choice, row),
         *_describe_rejected(choice),
         *_describe_precision(choice, row),
         *_describe_safety(choice, row),
     ]
+    # Attacks on other tables may have been measured with ratings.
+    measured = () if row.has_ratings else undone_of(row.method, has_ratings=False)
+    return [in_likes(each, not row.has_ratings and each not in measured) for each in caveats]
 
 
 def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
@@ -856,7 +861,7 @@ def _describe_safety(choice: Choice, row: Row) -> list[str]:
             f"row{why if lone else ''}."
         )
     caveats += describe_coverage(row)
-    return [*caveats, *undone_of(row.method), *_describe_members(row)]
+    return [*caveats, *undone_of(row.method, has_ratings=row.has_ratings), *_describe_members(row)]
 
 
 def keeps_little(row: Row) -> bool:
