@@ -95,20 +95,62 @@ def test_who_left_joined_waits_or_is_unknown_is_distinguished(series, today, tmp
     rows = [rows_of(release) for release in series]
     same = {user for user in rows[1] if all(r[user] == r[JOINED] for r in rows[1:])}
     assert joined.n_candidates == len(same - rows[0].keys()) >= K
-    with raises("id.unknown", series[-1].name):
-        forget(series[-1], user=WAITS)
     output = tmp_path / "cleaned.csv"
     waits = forget(series[-1], user=WAITS, ratings=today, output=output)
-    assert (waits.decision, waits.n_candidates) == ("not-published", None)
+    assert (waits.decision, waits.n_candidates, waits.is_known) == ("not-published", None, True)
     assert WAITS not in recveil.read(output).users
 
 
-def test_nothing_is_written_for_an_unknown_user(series, today, tmp_path):
-    before = content_of(tmp_path)
-    for table in ({}, {"ratings": today, "output": tmp_path / "cleaned.csv"}):
-        with raises("id.unknown"):
-            forget(series[-1], user=UNKNOWN, **table)
-    assert content_of(tmp_path) == before
+def test_a_user_without_a_release_is_logged_and_not_published_later(series, today, tmp_path):
+    """One waits for a class, of whom no private folder knows, and one is nowhere."""
+    for user in (WAITS, UNKNOWN):
+        found = forget(series[-1], user=user)
+        assert (found.decision, found.is_known) == ("not-published", False)
+        assert found.sentences()[0].startswith("In no release; logged:")
+        assert entries_of(found.log)[-1]["decision"] == "not-published"
+    found = forget(series[-1], user=UNKNOWN, ratings=today, output=tmp_path / "cleaned.csv")
+    assert recveil.read(found.cleaned).n_users == recveil.read(today).n_users
+    with raises("id.erased", "1 user", WAITS, "line 1 of month-2.private/erasures.jsonl"):
+        dry_run(today, series[0].parent / "next", previous=f"{series[-1]}.private", k=K)
+
+
+@pytest.mark.parametrize("notation", ["0{}", " {} ", "{}.0", "{}.00", "+{}", "2.1e1"])
+def test_an_erased_user_is_rejected_in_any_notation(series, today, notation):
+    table, other = today.read_text(), notation.format(STAYS)
+    rows = [line for line in table.splitlines()[1:] if line.startswith(f"{STAYS},")]
+    with raises("id.unknown", f"'{STAYS}'"):
+        forget(series[-1], user=other)
+    log = forget(series[-1], user=STAYS).log
+    lines = [
+        line.replace(f"{STAYS},", f'"{other}",', 1) if line in rows else line
+        for line in table.splitlines()
+    ]
+    today.write_text("\n".join([*lines, ""]))
+    folder = series[0].parent
+    with raises("id.erased", other, "line 1 of month-2.private/erasures.jsonl"):
+        dry_run(today, folder / "next", previous=f"{series[-1]}.private", k=K)
+    # Earlier versions logged the id alone as it was given.
+    entry = {k: v for k, v in entries_of(log)[0].items() if k != "normal_sha256"}
+    log.write_text(f"{json.dumps(entry)}\n")
+    with raises("id.erased", other):
+        dry_run(today, folder / "next", previous=f"{series[-1]}.private", k=K)
+
+
+def test_the_log_of_an_odd_notation_rejects_the_usual_one(series, today):
+    lines = [
+        line.replace(f"{WAITS},", f"0{WAITS},", 1) if line.startswith(f"{WAITS},") else line
+        for line in today.read_text().splitlines()
+    ]
+    odd = today.with_name("odd.csv")
+    odd.write_text("\n".join([*lines, ""]))
+    assert forget(series[-1], user=f"0{WAITS}", ratings=odd).is_known
+    with raises("id.erased", WAITS):
+        dry_run(today, series[0].parent / "next", previous=f"{series[-1]}.private", k=K)
+
+
+def test_two_notations_in_one_table_are_two_users(series, today):
+    today.write_text(f"{today.read_text()}0{STAYS},{RATINGS.items[0]},3\n")
+    assert forget(series[-1], user=f"0{STAYS}", ratings=today).decision == "not-published"
 
 
 def test_no_published_file_changes_and_the_log_has_no_id(series, tmp_path):
@@ -330,7 +372,8 @@ def test_exit_codes_and_json(series, tmp_path, monkeypatch, capsys):
     document = json.loads(shown.out)
     assert (code, document["decision"], len(document["releases"])) == (0, "row-kept", 3)
     assert document["releases"][0]["record_ids"]
-    assert run(name, "--user", "unknown")[0] == 2
+    assert run(name, "--user", "unknown")[0] == 0
+    assert run(name, "--user", f"0{STAYS}")[0] == 2
     assert run(name)[0] == 2
     anonymize(RATINGS, tmp_path / "alone", k=K, method="predictive", seed=1)
     code, shown = run(str(tmp_path / "alone"), "--user", str(STAYS))
@@ -379,8 +422,7 @@ def test_rows_that_were_not_read_are_counted(series, today):
     assert any("1 row of this user that was not read" in each for each in found.sentences())
     found = forget(series[-1], user=STAYS, **options)
     assert (found.n_unread, found.unread_reasons) == (1, ("off scale",))
-    with raises("id.unknown"):
-        forget(series[-1], user="nobody", **options)
+    assert not forget(series[-1], user="nobody", **options).is_known
 
 
 def test_erased_users_are_not_published_again(series, today, tmp_path):

@@ -6,11 +6,10 @@ without it, the class would be smaller, which reveals that one of its users was 
 back gets the same class, as two rows in different classes would single them out.
 """
 
-import hashlib
 import json
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -27,12 +26,13 @@ from numpy.typing import NDArray
 from recveil.io import read
 from recveil.io.columns.build import lacks_id
 from recveil.io.columns.columns import run_end_decoded
+from recveil.io.columns.ids import normal_ids
 from recveil.io.ingestion import observe_raw_columns, reject_unknown_keywords
 from recveil.io.options import OtherReadingOptions, ReadingOptions, option_words
 from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing, resolve_target, write_ratings
 from recveil.methods.earlier_releases import find_earlier, without
-from recveil.methods.previous_release import PreviousRelease, read_classes
+from recveil.methods.previous_release import PreviousRelease, read_classes, salted_digest
 from recveil.methods.riskiest_users import ratings_left
 from recveil.publish._convert import reject_input
 from recveil.publish.release import ReleaseFolder
@@ -62,7 +62,7 @@ from recveil.release.sides import Unpicklable
 from recveil.release.user_table import SUPPRESSED
 from recveil.runtime.atomic_writes import reject_in_release, write_atomically
 from recveil.runtime.devices import read_whole
-from recveil.runtime.errors import RecveilError, reason_of
+from recveil.runtime.errors import RecveilError, listed, reason_of
 from recveil.runtime.reportable import Described
 from recveil.runtime.safe_repr import brief
 from recveil.verification import verify
@@ -245,6 +245,8 @@ class Erasure(Described, Unpicklable):
     cleaned : Path or None
         The table without the user's rows.
     log : Path
+    is_known : bool
+        Whether a release or the table has the id; it is logged in any case.
     n_unread : int
         Rows of the user in the table that were not read, as options of reading drop them.
     unread_reasons : tuple of str
@@ -260,6 +262,7 @@ class Erasure(Described, Unpicklable):
     n_unknown: int
     cleaned: Path | None
     log: Path
+    is_known: bool = True
     n_unread: int = 0
     unread_reasons: tuple[str, ...] = ()
 
@@ -324,9 +327,9 @@ def forget(
     Raises
     ------
     RecveilError
-        If no release and no table has the user (`id.unknown`); if a release or a private folder
-        cannot be read, or does not keep its claim; if another release follows this one; or if an
-        output exists or cannot be written. Nothing is written then.
+        If the id is known in another notation alone (`id.unknown`); if a release or a private
+        folder cannot be read, or does not keep its claim; if another release follows this one; or
+        if an output exists or cannot be written. Nothing is written then.
 
     Examples
     --------
@@ -386,20 +389,22 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
                 ),
                 _with_exact(traces[-1], table, place, request.private_path),
             ]
-        series = releases[-1].releases
+        series, published = releases[-1].releases, [each.users.tolist() for each in releases]
     else:
-        traces = [_trace_of_synthetic(folder, manifest, request.private_path, user)]
-        series = (str(manifest.sha256),)
-    protected = read_protected(folder, request.private_path)
-    is_known = place >= 0 or raw.n_rows or (protected is not None and user in protected[0])
-    if not is_known and all(trace.status == "absent" for trace in traces):
-        raise RecveilError(
-            f"user (--user): neither {folder.name} nor a release that it follows has a user with "
-            f"this id{'' if table is None else ', nor has the table'}; give the id as the table "
-            f"writes it",
-            code="id.unknown",
-        )
+        users = read_private_folder(folder, request.private_path).users
+        _check_claim(folder)
+        is_there = _place_of(user, users) >= 0
+        traces = [Trace(folder, manifest, "in-table" if is_there else "absent")]
+        series, published = (str(manifest.sha256),), [users.to_pylist()]
+    is_known = any(trace.status != "absent" for trace in traces)
+    if not is_known:
+        protected = read_protected(folder, request.private_path)
+        removed = set() if protected is None else protected[0]
+        is_known = place >= 0 or raw.n_rows > 0 or user in removed
+        today = [] if table is None else table.users.tolist()
+        _reject_other_notation(user, {*removed}.union(*published), today)
     earlier = without(find_earlier(np.array([user], object), folder), series)
+    others = tuple(each.folder for each in earlier if each.is_current)
     n_candidates = _count_candidates(releases, traces, user)
     result = Erasure(
         private=request.private_path,
@@ -407,11 +412,12 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
         decision=_decide(traces, n_candidates),
         n_candidates=n_candidates,
         n_missing=n_missing,
-        others=tuple(each.folder for each in earlier if each.is_current),
+        others=others,
         n_unknown=sum(bool(each.problem) for each in earlier)
         + sum(len(each.history) - each.is_current for each in earlier),
         cleaned=None if request.output is None else Path(request.output),
         log=request.log_path,
+        is_known=is_known or bool(others),
         n_unread=max(raw.n_rows - n_read, 0),
         unread_reasons=unread_reasons,
     )
@@ -557,11 +563,19 @@ def _class_at(
     return is_in_class, attributes, about.sensitive if is_shown else ""
 
 
-def _trace_of_synthetic(folder: Path, manifest: Manifest, private: Path, user: str) -> Trace:
-    users = read_private_folder(folder, private).users
-    _check_claim(folder)
-    is_there = _place_of(user, users) >= 0
-    return Trace(folder, manifest, "in-table" if is_there else "absent")
+def _reject_other_notation(user: str, published: Iterable[object], today: list[object]) -> None:
+    """Raise for a user without a release, of whom a release or the table has another notation."""
+    texts, now = {*map(str, published)}, {*map(str, today)}
+    # Ids that one table distinguishes are different users.
+    texts = texts - now if user in now else texts | now
+    ids = sorted(texts - {user})
+    (normal,) = normal_ids([user])
+    if near := [each for each, other in zip(ids, normal_ids(ids), strict=True) if other == normal]:
+        raise RecveilError(
+            f"user (--user): no release has a user with this id, but in another notation there is "
+            f"{listed(near, 40)}; give the id as it is written there",
+            code="id.unknown",
+        )
 
 
 def _place_of(user: str, users: Any) -> int:
@@ -691,7 +705,8 @@ def _entry_of(result: Erasure, user: str) -> dict[str, object]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "version": version("recveil"),
         "salt": salt,
-        "user_sha256": hashlib.sha256(f"{salt}{user}".encode()).hexdigest(),
+        "user_sha256": salted_digest(salt, user),
+        "normal_sha256": salted_digest(salt, *normal_ids([user])),
         "releases": [trace.finding for trace in result.traces],
         "candidates": result.n_candidates,
         "missing_releases": result.n_missing,

@@ -30,13 +30,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.io.columns.ids import normal_ids
 from recveil.io.pipes import require_path
 from recveil.publish.release import ReleaseFolder
 from recveil.ratings import Ratings
@@ -49,7 +50,14 @@ from recveil.release.reader import read_attributes, read_blocks, read_private_fo
 from recveil.release.records import item_keys
 from recveil.release.sides import Unpicklable
 from recveil.runtime.devices import read_whole
-from recveil.runtime.errors import RecveilError, describe_count, listed, quoted, reason_of
+from recveil.runtime.errors import (
+    RecveilError,
+    describe_count,
+    listed,
+    quoted,
+    reason_of,
+    shortened,
+)
 from recveil.runtime.safe_repr import brief
 
 _SUFFIX = ".private"
@@ -126,16 +134,19 @@ class PreviousRelease(Unpicklable):
         Their logs are next to it, in the private folders.
         """
         entries = [entry for log in self._logs() for entry in _erased_in(log)]
-        erased = [
-            str(user)
-            for user in (users.tolist() if entries else ())
-            if any(sha256(f"{salt}{user}".encode()).hexdigest() == each for salt, each in entries)
-        ]
+        ids = users.tolist() if entries else []
+        erased, places = list[str](), dict[str, None]()
+        for user, normal in zip(map(str, ids), normal_ids(ids), strict=True):
+            of_user = [each.place for each in entries if each.is_of(user, normal)]
+            erased += [user] if of_user else []
+            places |= dict.fromkeys(of_user)
         if erased:
+            first, *more = places
             raise RecveilError(
                 f"the table has {describe_count(len(erased), 'user')} whose erasure is logged in "
-                f"the series of {self.name}: {listed(erased, 60)}; remove their rows, or, with new "
-                f"consent, move their lines of {ERASURES} to another log",
+                f"the series of {self.name} ({first}{f' and {len(more):,} more' * bool(more)}), in "
+                f"this or another notation: {listed(erased, 40)}; remove their rows, or, if it is "
+                f"another user or agrees, move the lines to another log",
                 code="id.erased",
             )
 
@@ -264,11 +275,34 @@ def read_classes(folder: Path, private: Path) -> PreviousRelease:
     )
 
 
-def _erased_in(log: Path) -> list[tuple[str, str]]:
-    """Return the salt and the salted digest of each user in a log."""
+class _Erased(NamedTuple):
+    """A line of a log of erasures."""
+
+    place: str
+    salt: str
+    # Of the id as it was given, and in its normal form, which earlier logs lack
+    digests: frozenset[str]
+
+    def is_of(self, user: str, normal: str) -> bool:
+        return any(salted_digest(self.salt, text) in self.digests for text in {user, normal})
+
+
+def salted_digest(salt: str, text: str) -> str:
+    """Return the digest of an id in a log of erasures."""
+    return sha256(f"{salt}{text}".encode()).hexdigest()
+
+
+def _erased_in(log: Path) -> list[_Erased]:
+    """Return the entries of a log."""
     try:
-        entries = map(json.loads, read_whole(log).decode().splitlines())
-        return [(str(entry["salt"]), str(entry["user_sha256"])) for entry in entries]
+        return [
+            _Erased(
+                f"line {line} of {shortened(log.parent.name, 40)}/{log.name}",
+                str(entry["salt"]),
+                frozenset({str(entry["user_sha256"]), str(entry.get("normal_sha256"))}),
+            )
+            for line, entry in enumerate(map(json.loads, read_whole(log).decode().splitlines()), 1)
+        ]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RecveilError(
             f"{log.parent.name}: {log.name} cannot be read as a log of erasures "

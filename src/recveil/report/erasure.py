@@ -18,6 +18,7 @@ from recveil.runtime.errors import WARNING, describe_count, listed, printable, q
 def _(result: Erasure) -> dict[str, object]:
     return {
         "decision": result.decision,
+        "known": result.is_known,
         "releases": result.traces,
         "candidates": result.n_candidates,
         "bounds": result.bounds or None,
@@ -101,7 +102,7 @@ def describe_erasure(result: Erasure) -> list[str]:
             f"Wrote {result.cleaned}: the table without their rows, with only the columns "
             f"read, and dates without times. Delete the rows from the original, too."
         )
-    elif result.decision != "replace":
+    elif result.decision != "replace" and result.is_known:
         described.append("Delete their rows from the table before the next release.")
     if any(trace.manifest.user_columns for trace in result.traces):
         described.append("Delete their line from the file of users and attributes (--users), too.")
@@ -230,6 +231,14 @@ def _of_replaced(result: Erasure) -> Iterator[str]:
 
 def _of_unpublished(result: Erasure) -> Iterator[str]:
     name = quoted(result.newest.folder.name)
+    if not result.is_known:
+        yield (
+            f"In no release; logged: neither {name} nor a release that it follows has a user with "
+            f"this id, nor has a table that was given. Check it for a typo."
+        )
+        if result.newest.manifest.contains_users and result.log.parent == result.private:
+            yield "With previous (--previous), a later table with it is rejected."
+        return
     yield (
         f"No examined release has a row of this user: they joined after {name} was made, or it "
         f"left them out."

@@ -21,6 +21,7 @@ from recveil.io.columns.columns import (
     run_end_decoded,
     value_type,
 )
+from recveil.io.columns.repeated_rows import fold
 from recveil.ratings.arrow_columns import holds_uuids, tidied, uuids_as_text
 from recveil.ratings.rating_scale import Locate
 from recveil.runtime.compiled import compiled
@@ -241,6 +242,8 @@ _NOTATIONS = (
     # A whole number, however a program wrote it: 101, +101, 101.0, 0101.
     (r"^[+]?(-?)0*([0-9]+)([.]0+)?$", r"\1\2"),
 )
+# A number with decimals or an exponent.
+_NUMBER = re.compile(r"-?[0-9]+([.,][0-9]+)?(e[+-]?[0-9]{1,2})?")
 # A number with signs between thousands.
 _THOUSANDS = r"^-?[0-9]{1,3}([., '_][0-9]{3})+$"
 # Signs that HTML and addresses write as a code: &amp;, %40.
@@ -309,6 +312,23 @@ def _usual_notation(texts: pa.Array) -> pa.Array:
     usual = pc.if_else(pc.match_substring_regex(usual, _PHONE), phones, usual)
     digits = pc.replace_substring_regex(usual, "[., '_]", "")
     return pc.if_else(pc.match_substring_regex(usual, _THOUSANDS), digits, usual)
+
+
+def normal_ids(ids: Iterable[Any]) -> list[str]:
+    """Return ids in one notation, in which equal ones may be one user.
+
+    >>> normal_ids([155, "0155", " 155.0", "1.55E+2", "Ann@x.org"])
+    ['155', '155', '155', '155', 'ann@x.org']
+    """
+    texts = pa.array([fold(str(each)) for each in ids], pa.large_string())
+    return [_plain_number(text) for text in _usual_notation(texts).to_pylist()]
+
+
+def _plain_number(text: str) -> str:
+    if text.isdecimal() or not _NUMBER.fullmatch(text):
+        return text
+    plain = f"{Decimal(text.replace(',', '.')):f}"
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
 def _describe_look_alikes(ids: NDArray[Any], usual: pa.Array, role: str) -> list[str]:
