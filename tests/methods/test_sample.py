@@ -10,6 +10,7 @@ from error_assertions import raises
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.methods import anonymize, sample
+from recveil.publish import budget
 from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("synthetic")
@@ -34,6 +35,21 @@ def test_what_is_drawn_keeps_the_promise_and_repeats_it(model, tmp_path):
     assert after["claim"] == before["claim"]
     assert (after["layout"], after["settings"]["n_users"]) == ("users", "requested")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn"]  # no private twin
+
+
+def test_samples_of_one_model_spend_its_budget_once(model, synthetic, tmp_path):
+    for name in "ab":
+        sample(model, tmp_path / name, n_users=20)
+    alone = budget([model])
+    for folders in ([model, tmp_path / "a"], [tmp_path / "a", tmp_path / "b", tmp_path / "b"]):
+        total = budget(folders)
+        assert (total.epsilon, total.delta, len(total.runs)) == (alone.epsilon, alone.delta, 1)
+        assert "2 releases (1 of them" in total.sentences()[0]
+    ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=4)
+    synthetic(20.0).anonymize(ratings).write(tmp_path / "other", layout="model")
+    sample(tmp_path / "other", tmp_path / "c", n_users=20)
+    both = budget([tmp_path / "a", tmp_path / "c"])
+    assert (len(both.runs), both.epsilon > alone.epsilon) == (2, True)
 
 
 def test_a_seed_draws_the_same_users(model, tmp_path):

@@ -354,6 +354,15 @@ def answers(given, number):
     return {"answers": one_of("published")} if has else {}
 
 
+def sampled(given, number):
+    """Users sampled from a published model name it by its digest."""
+
+    def is_digest(value, _):
+        return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+    return {"sampled_from": is_digest} if number == 9 and "sampled_from" in given else {}
+
+
 def is_number_of_plan(number, result):
     """A release that reuses noisy sums follows at least one; a plan has few of them."""
     is_one = type(number) is int and 2 <= number <= 10_000
@@ -436,6 +445,7 @@ def settings_of(result, number):
             **cohort(given, number),
             **plan(given, number),
             **answers(given, number),
+            **sampled(given, number),
             "people": one_of("asked for", "counted"),
             "pooled_share": share,
             "activity": numbers(1, MOST, count=128, order=sorted),
@@ -485,6 +495,7 @@ def settings_of(result, number):
             **cohort(given, number),
             **plan(given, number),
             **answers(given, number),
+            **sampled(given, number),
             "people": one_of("asked for", "counted"),
             "label_step": step_or_tenth,
             "pooled_share": share,

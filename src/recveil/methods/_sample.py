@@ -14,8 +14,10 @@ from recveil.methods.synthetic.options import require_n_users
 from recveil.publish.folder import check_form, write_synthetic
 from recveil.publish.size_estimate import FEWER_USERS, expect_synthetic, reject_beyond_disk
 from recveil.publish.staging import check_target
+from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
+from recveil.release.method import SAMPLED_FROM
 from recveil.release.reader import read_items, read_model
 from recveil.release.records import fresh_prefix
 from recveil.release.sides import FileFormat, Published
@@ -106,10 +108,14 @@ def _draw(
     model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), seed_or_random(seed)
     items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
     _reject_beyond_disk(manifest, items, n_users, output, file_format)
-    settings: dict[str, object] = dict(manifest.settings)
-    settings.pop("answers", None)  # they are in the folder of the model
-    if "n_users" in settings:
-        settings["n_users"] = "requested"
+    settings: dict[str, object] = {}
+    for name, value in manifest.settings.items():
+        if name == "n_users":
+            if manifest.number >= RENAMED_SINCE and _names_models(manifest):
+                settings[SAMPLED_FROM] = manifest.sha256
+            settings[name] = "requested"
+        elif name != "answers":  # they are in the folder of the model
+            settings[name] = value
     return Published(
         claim=manifest.claim,
         items=items,
@@ -123,6 +129,10 @@ def _draw(
         format_number=manifest.number,
         item_table=read_items(folder, manifest),
     )
+
+
+def _names_models(manifest: Manifest) -> bool:
+    return any(setting.name == SAMPLED_FROM for setting in manifest.method.settings)
 
 
 def _reject_beyond_disk(

@@ -41,6 +41,7 @@ from recveil.release.dates import Cohort, cohort_of
 from recveil.release.ledger import Ledger, compose_losses
 from recveil.release.manifest import MANIFEST, FileEntry, private_folder
 from recveil.release.manifest_reader import known_manifest
+from recveil.release.method import SAMPLED_FROM
 from recveil.release.private_folder import digest_of
 from recveil.runtime.atomic_writes import make_folder, reject_in_release
 from recveil.runtime.devices import reject_traps
@@ -547,9 +548,15 @@ def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTot
         loss = Loss.of(claim.ledger.of_itself, claim.delta / (1 + len(claim.ledger.earlier)))
         # Each release whose noisy sums it reuses has spent as much.
         reused |= dict.fromkeys(claim.ledger.earlier, (loss, f"reused by {folder.name}"))
-        run = Run(len(runs) + 1, "", "spent", loss, 0, "", (str(folder),), str(cohort or ""))
-        days = cohort or Cohort(None, _AFTER)
-        runs.setdefault(FileEntry.of(folder / MANIFEST).sha256, (run, days))
+        # Sampling from a model postprocesses it, and spends nothing more.
+        sha256 = FileEntry.of(folder / MANIFEST).sha256
+        source = manifest.settings.get(SAMPLED_FROM, sha256)
+        if source in runs and runs[source][0].loss != loss:  # of another model
+            source = sha256
+        run = Run(len(runs) + 1, "", "spent", loss, 0, "", (), str(cohort or ""))
+        run, days = runs.get(source, (run, cohort or Cohort(None, _AFTER)))
+        outputs = tuple(dict.fromkeys([*run.outputs, str(folder)]))
+        runs[source] = (run._replace(outputs=outputs), days)
     for sha256, (loss, place) in reused.items():
         run = Run(len(runs) + 1, "", "spent", loss, 0, "", (place,), "")
         runs.setdefault(sha256, (run, Cohort(None, _AFTER)))

@@ -26,6 +26,7 @@ class PublicSetting:
     any_share: bool = False
     any_numbers: bool = False
     any_cohort: bool = False
+    any_sha256: bool = False
     counts_users: bool = False
     when: Callable[[Settings], bool] = lambda _: True
     first_format: int = 1
@@ -53,6 +54,8 @@ PLANNED_RELEASES, RELEASE_NUMBER = "planned_releases", "release_number"
 MOST_RELEASES = 10_000
 # The setting that bounds a user's ratings; without a public catalogue, they are clipped to so many.
 MAX_RATINGS, MOST_ITEMS = "max_ratings", 100_000
+# The SHA-256 of the release.json of the model that users were sampled from.
+SAMPLED_FROM = "sampled_from"
 # Maximum number of factors of a user, in addition to the user count.
 MOST_DIRECTIONS = 64
 

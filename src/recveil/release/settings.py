@@ -169,6 +169,8 @@ def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) ->
     if setting.any_cohort:
         return is_cohort(value)
     if isinstance(value, str):
+        if setting.any_sha256:
+            return SHA256.fullmatch(value) is not None
         if not setting.any_class:
             return value in setting.allowed
         name = value.removesuffix(CUSTOM_SUFFIX)

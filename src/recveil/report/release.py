@@ -519,10 +519,13 @@ def _of_rejection(dry: DryRun) -> Iterator[str]:
 def describe_total(total: PrivacyTotal) -> str:
     """Describe what all runs spend on the most exposed user, and where that is recorded."""
     if total.ledger is None and total.runs:
+        n_sampled = sum(len(run.outputs) - 1 for run in total.runs)
+        once = f" ({n_sampled:,} of them with the noise of another one)" * bool(n_sampled)
         return (
-            f"{describe_count(len(total.runs), 'release')} spent {_epsilon(total.epsilon)} on the "
-            f"most exposed user (delta {total.delta:g}), as computed from release.json; only the "
-            f"publisher states the cohorts, and that there are no other releases."
+            f"{describe_count(len(total.runs) + n_sampled, 'release')}{once} spent "
+            f"{_epsilon(total.epsilon)} on the most exposed user (delta {total.delta:g}), as "
+            f"computed from release.json; only the publisher states the cohorts, which users are "
+            f"sampled from one model, and that there are no other releases."
         )
     n_runs, parts = len(total.runs) + total.n_unrecorded, []
     if n_runs:

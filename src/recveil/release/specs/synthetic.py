@@ -13,6 +13,7 @@ from recveil.release.method import (
     OF_LIKES,
     PLANNED_RELEASES,
     RELEASE_NUMBER,
+    SAMPLED_FROM,
     Method,
     Option,
     PublicSetting,
@@ -83,6 +84,11 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
         sentences.append("Only the publisher states that the item features are public.")
     if DATE_RANGE in settings:
         sentences.append("Only the publisher states that the range of dates is public.")
+    if SAMPLED_FROM in settings:
+        sentences.append(
+            "Only the publisher states which model the users were sampled from "
+            f"({str(settings[SAMPLED_FROM])[:8]})."
+        )
     if COHORT in settings:
         sentences.append(
             f"Only the publisher states that the first rating of each user is in "
@@ -180,6 +186,12 @@ SYNTHETIC = Method(
             RELEASE_NUMBER, within=range(2, MOST_RELEASES + 1), when=_has_plan, first_format=9
         ),
         PublicSetting("answers", ("published",), when=_has_answers, first_format=9),
+        PublicSetting(
+            SAMPLED_FROM,
+            any_sha256=True,
+            when=lambda settings: SAMPLED_FROM in settings,
+            first_format=9,
+        ),
         PublicSetting("n_users", ("requested", "counted")),
         PublicSetting("value_step", (None,), any_step=True, when=publishes_ratings),
         PublicSetting("omitted_share", any_share=True),
