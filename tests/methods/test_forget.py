@@ -15,7 +15,7 @@ from error_assertions import raises
 from recveil.attacks.membership.inference import only
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.methods import anonymize, dry_run, forget
+from recveil.methods import anonymize, dry_run, forget, sample
 from recveil.methods.earlier_releases import find_earlier
 from recveil.ratings import Ratings
 from recveil.verification import verify
@@ -462,3 +462,45 @@ def test_dates_and_attributes_go_on_as_the_command_says(tmp_path):
     assert ended.value.code in (0, None)
     assert verify(tmp_path / "next", against=newest, private=tmp_path / "next.private").holds
     assert forget(tmp_path / "next", user=MANY.users[20]).newest.status == "row-kept"
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory):
+    """Return a folder with a model, a sample of it, and the ledger, and the ratings."""
+    folder, ratings = tmp_path_factory.mktemp("sampled"), make_ratings(200, 30, 3_000, seed=3)
+    options = {"scale": "1:5:1", "item_catalog": "as-rated", "ledger": folder / "ledger"}
+    anonymize(ratings, folder / "model", epsilon=5, layout="model", **options)
+    sample(folder / "model", folder / "out", n_users=20)
+    return folder, ratings
+
+
+def test_a_sample_has_the_private_folder_and_the_log_of_its_model(sampled, tmp_path):
+    folder, ratings = shutil.copytree(sampled[0], tmp_path / "here"), sampled[1]
+    (folder / "other.private").mkdir()
+    (folder / "other.private" / "private.json").write_text("{")
+    found = [forget(folder / name, user=ratings.users[0]) for name in ("model", "out")]
+    for each in found:
+        assert each.log == folder / "model.private" / "erasures.jsonl"
+        assert (each.decision, each.others) == ("nothing-to-withdraw", ())
+    assert [each["releases"][0]["release"] for each in entries_of(found[0].log)] == ["model", "out"]
+    unknown = forget(folder / "out", user="nobody")
+    assert unknown.decision == "not-published"
+    private = shutil.move(folder / "model.private", tmp_path / "vault")
+    with raises("private.not-found", "out was sampled"):
+        forget(folder / "out", user=ratings.users[0])
+    assert forget(folder / "out", user=ratings.users[0], private=private).is_known
+    other = folder / "again"
+    anonymize(ratings, other, k=K, seed=1)
+    with raises("private.mismatch"):
+        forget(folder / "out", user=ratings.users[0], private=f"{other}.private")
+
+
+def test_a_forget_of_a_sample_holds_the_lock_of_its_model(sampled, monkeypatch):
+    locked = []
+    alone = recveil.methods._forget.alone
+    monkeypatch.setattr(
+        recveil.methods._forget, "alone", lambda *of: locked.append(of[1]) or alone(*of)
+    )
+    for options in {}, {"private": sampled[0] / "model.private"}:
+        forget(sampled[0] / "out", user=sampled[1].users[0], **options)
+    assert locked == 2 * [sampled[0] / "model"]

@@ -18,7 +18,10 @@ def forget(
     user: Annotated[str, typer.Option(metavar="ID", help="The user's id, as in the table.")],
     private: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Its private folder. Default: RELEASE.private."),
+        typer.Option(
+            metavar="DIR",
+            help="Its private folder. Default: RELEASE.private; of a sample, its model's.",
+        ),
     ] = None,
     ratings: Annotated[
         str | None,

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -50,8 +51,10 @@ from recveil.release.manifest import (
     private_folder,
 )
 from recveil.release.manifest_reader import known_manifest
+from recveil.release.method import SAMPLED_FROM
 from recveil.release.private_folder import is_made_of
 from recveil.release.reader import (
+    find_private,
     names_in_release,
     read_blocks,
     read_private_folder,
@@ -99,7 +102,23 @@ class ErasureRequest:
     @property
     def private_path(self) -> Path:
         """The private folder."""
-        return Path(self.private).resolve() if self.private else private_folder(self.folder)
+        return Path(self.private).resolve() if self.private else private_folder(self.origin)
+
+    @cached_property
+    def origin(self) -> Path:
+        """The release of the private folder: of a sample, its model."""
+        sampled_from = known_manifest(self.folder).settings.get(SAMPLED_FROM)
+        if sampled_from is None:
+            return self.folder
+        near = self.folder.parent
+        private = self.private_path if self.private else find_private(near, str(sampled_from))
+        if private is None:
+            raise RecveilError(
+                f"{self.folder.name} was sampled from a model whose private folder is not next to "
+                f"it; run forget on the model's release, or name its private folder (--private)",
+                code="private.not-found",
+            )
+        return private.with_name(private.name.removesuffix(".private"))
 
     @property
     def log_path(self) -> Path:
@@ -391,11 +410,12 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
             ]
         series, published = releases[-1].releases, [each.users.tolist() for each in releases]
     else:
-        users = read_private_folder(folder, request.private_path).users
+        origin = _origin_sha256(manifest)
+        users = read_private_folder(folder, request.private_path, origin).users
         _check_claim(folder)
         is_there = _place_of(user, users) >= 0
         traces = [Trace(folder, manifest, "in-table" if is_there else "absent")]
-        series, published = (str(manifest.sha256),), [users.to_pylist()]
+        series, published = (origin,), [users.to_pylist()]
     is_known = any(trace.status != "absent" for trace in traces)
     if not is_known:
         protected = read_protected(folder, request.private_path)
@@ -526,6 +546,11 @@ def _check_claim(folder: Path, previous: Path | None = None) -> None:
             f"recveil verify, and withdraw it",
             code="claim.false",
         )
+
+
+def _origin_sha256(manifest: Manifest) -> str:
+    """Return the SHA-256 of the release that was made of ratings: of a sample, its model."""
+    return str(manifest.settings.get(SAMPLED_FROM, manifest.sha256))
 
 
 def _trace_of(release: PreviousRelease, user: str) -> Trace:
@@ -683,7 +708,7 @@ def _append(request: ErasureRequest, result: Erasure) -> None:
     """Append an entry to the log; two runs do so one after the other."""
     log = request.log_path
     # The lock of the release, for a log that a replaced release takes along.
-    target = request.folder if log.parent == request.private_path else log
+    target = request.origin if log.parent == request.private_path else log
     line = json.dumps(_entry_of(result, str(request.user))).encode()
     try:
         with alone(target.with_name(f"{prefix(target)}lock"), target):

@@ -4,8 +4,8 @@
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -145,15 +145,24 @@ class PrivateFolder(NamedTuple):
     keeps_rows: bool = False
 
 
-def read_private_folder(folder: Path, private: Path | None = None) -> PrivateFolder:
-    """Read the assignment of users to records from the private folder of a release."""
+def find_private(parent: Path, sha256: str) -> Path | None:
+    """Return the private folder in `parent` of the release with a digest; None without one."""
+    for file in sorted(parent.glob(f"*/{PRIVATE_MANIFEST}")):
+        with suppress(RecveilError):
+            if _release_of(_read_private(file)) == sha256:
+                return file.parent
+    return None
+
+
+def read_private_folder(
+    folder: Path, private: Path | None = None, sha256: str | None = None
+) -> PrivateFolder:
+    """Read the assignment of users from the private folder of a release, or of its model."""
     private = private or private_folder(folder)
     reject_missing(private, [PRIVATE_MANIFEST], folder)
     content = _read_private(private / PRIVATE_MANIFEST)
     reject_missing(private, assignment_files(content), folder)
-    belongs_to = content.get("release")
-    digest = belongs_to.get("sha256") if isinstance(belongs_to, dict) else None
-    if digest != FileEntry.of(folder / MANIFEST).sha256:
+    if _release_of(content) != (sha256 or FileEntry.of(folder / MANIFEST).sha256):
         raise RecveilError(
             f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
             f"put the right one next to {folder.name}",
@@ -209,6 +218,11 @@ def names_in_release(
 
 def _values(column: Any) -> NDArray[Any]:
     return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False))
+
+
+def _release_of(content: Mapping[str, Any]) -> object:
+    belongs_to = content.get("release")
+    return belongs_to.get("sha256") if isinstance(belongs_to, dict) else None
 
 
 def _read_private(file: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from recveil.methods import Erasure, Trace
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import of_large_delta, of_large_epsilon
 from recveil.release.manifest import Manifest, private_folder
+from recveil.release.method import SAMPLED_FROM
 from recveil.release.records import hides_items
 from recveil.report.document import parts_of
 from recveil.report.terminal import echo
@@ -217,9 +218,11 @@ def _of_synthetic(result: Erasure) -> Iterator[str]:
 def _of_replaced(result: Erasure) -> Iterator[str]:
     name, claim = quoted(result.newest.folder.name), result.newest.manifest.claim
     if claim.epsilon is not None:
+        model = ", and its model" * (SAMPLED_FROM in result.newest.manifest.settings)
         yield (
-            f"{name} has to be replaced: epsilon {claim.epsilon:.4g} promises too little. Make it "
-            f"again with a smaller epsilon (--epsilon); recipients should delete the old release."
+            f"{name} has to be replaced{model}: epsilon {claim.epsilon:.4g} promises too little. "
+            f"Make it again with a smaller epsilon (--epsilon); recipients should delete the old "
+            f"release."
         )
         return
     yield (
