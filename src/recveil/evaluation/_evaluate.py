@@ -400,10 +400,10 @@ def _made_like(manifest: Manifest, folder: Path, seed: int) -> Anonymizer:
     anonymizer = same_again(manifest, seed)
     if anonymizer is None:
         raise RecveilError(
-            f"{folder.name}: its settings do not suffice to make another such release (users have "
-            f"different privacy levels, or item features or earlier noisy sums are needed); split "
-            f"the ratings yourself, make a release of one part, and pass both parts as train and "
-            f"test",
+            f"{folder.name}: its settings do not suffice to make another such release (it follows "
+            f"another one, users have different privacy levels, or item features or earlier noisy "
+            f"sums are needed); split the ratings yourself, make a release of one part, and pass "
+            f"both parts as train and test",
             code="release.unsupported",
         )
     return anonymizer

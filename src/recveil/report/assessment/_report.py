@@ -363,8 +363,12 @@ def _together(folder: Path, private: Mapping[str, Any], claim: Claim) -> Iterato
     try:
         table = read_assignment(where, assignment_files(private), ["user_id"])
         users = table["user_id"].unique().to_numpy(zero_copy_only=False)
-        found = others(find_earlier(users, folder), folder)
-    except (ArrowException, OSError, RecveilError):
+        found = [
+            each
+            for each in others(find_earlier(users, folder), folder)
+            if each.problem or not _are_of_a_series(private, each)
+        ]
+    except (ArrowException, OSError, ValueError, KeyError, TypeError, RecveilError):
         yield (
             f"The users in “{where.name}” cannot be read, so other releases of them were not "
             f"searched."
@@ -384,6 +388,16 @@ def _together(folder: Path, private: Mapping[str, Any], claim: Claim) -> Iterato
         f"Other releases in the same folder have the same users, or users with the same ids: "
         f"{', '.join(names)}. {loss.rstrip('.')}."
     )
+
+
+def _are_of_a_series(private: Mapping[str, Any], other: Earlier) -> bool:
+    """Return whether one of the two follows the other, so that classes of k live on in both."""
+    other_private = json.loads(read_whole(private_folder(other.folder) / PRIVATE_MANIFEST))
+    own, other_sha256 = private["release"]["sha256"], other_private["release"]["sha256"]
+    before, other_before = (
+        (each.get("previous") or {}).get("releases", ()) for each in (private, other_private)
+    )
+    return other.is_current and (other_sha256 in before or own in other_before)
 
 
 def _other(each: Earlier, folder: Path) -> str:
