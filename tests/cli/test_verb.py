@@ -127,7 +127,7 @@ def test_each_verb_that_reads_has_all_options_of_reading_and_no_other_has_some()
 
 
 @pytest.mark.parametrize("second", [["--methods", "raw"], ["--methods=raw"]])
-def test_an_option_of_one_value_is_given_once(tmp_path, capsys, second):
+def test_an_option_of_a_list_is_given_once(tmp_path, capsys, second):
     with pytest.raises(SystemExit, match="2"):
         main(["compare", "none.csv", "--methods", "sparse", *second, "--output", str(tmp_path)])
     assert "--methods is given 2 times" in capsys.readouterr().err

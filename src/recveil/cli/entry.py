@@ -78,17 +78,17 @@ MaxMemory = Annotated[
 
 
 class _Command(TyperCommand):
-    """A command that rejects an option given twice, of which the last one alone would count."""
+    """A command that rejects a list given twice, of which the last one alone would count."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, given = self.make_parser(ctx).parse_args(args=[*args])
-        single = [each for each in given if not (each.multiple or getattr(each, "is_flag", True))]
-        for option in single:
-            if single.count(option) > 1:
+        lists = [each for each in given if str(getattr(each, "metavar", "")).endswith("...")]
+        for option in lists:
+            if not option.multiple and lists.count(option) > 1:
                 name = max(option.opts, key=len)
                 raise RecveilError(
-                    f"{name} is given {single.count(option)} times; expected once; join the values "
-                    f"if the option takes a list (see --help), or drop one",
+                    f"{name} is given {lists.count(option)} times; expected one list; join the "
+                    f"values with commas ({name} {option.metavar})",
                     code="option.conflict",
                 )
         return super().parse_args(ctx, args)
