@@ -229,6 +229,19 @@ def test_other_releases_of_the_users_are_named(folder, made, tmp_path):
     assert "Other releases in the same folder" not in words_of((tmp_path / "r.html").read_text())
 
 
+def test_releases_of_a_series_are_no_others(folder, tmp_path):
+    ratings = folder / "ratings.csv"
+    for part in ("out", "out.private"):
+        shutil.copytree(folder / part, tmp_path / part)
+    next_one = tmp_path / "next"
+    anonymize(ratings, next_one, k=4, seed=1, previous=tmp_path / "out.private")
+    report(tmp_path / "out", tmp_path / "r.html", audit=folder / "audit.json")
+    assert "Other releases in the same folder" not in words_of((tmp_path / "r.html").read_text())
+    anonymize(ratings, tmp_path / "apart", k=4, seed=1)
+    report(tmp_path / "out", tmp_path / "r.html", audit=folder / "audit.json", force=True)
+    assert "“apart” (" in words_of((tmp_path / "r.html").read_text())
+
+
 def test_it_can_be_repeated(folder, made, tmp_path):
     words = words_of((folder / "report.html").read_text())
     assert "recveil audit RATINGS --release out --seed 0 --targets 60 The release" in words
