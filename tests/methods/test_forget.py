@@ -101,6 +101,12 @@ def test_who_left_joined_waits_or_is_unknown_is_distinguished(series, today, tmp
     assert WAITS not in recveil.read(output).users
 
 
+def test_a_log_that_is_elsewhere_is_missed(series, today, tmp_path):
+    shutil.move(f"{series[-2]}.private", tmp_path / "moved.private")
+    with pytest.warns(UserWarning, match="1 private folder of the series"):
+        dry_run(today, series[0].parent / "next", previous=f"{series[-1]}.private", k=K)
+
+
 def test_a_user_without_a_release_is_logged_and_not_published_later(series, today, tmp_path):
     """One waits for a class, of whom no private folder knows, and one is nowhere."""
     for user in (WAITS, UNKNOWN):

@@ -23,6 +23,7 @@ as counterfeits.
 """
 
 import json
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -133,7 +134,16 @@ class PreviousRelease(Unpicklable):
 
         Their logs are next to it, in the private folders.
         """
-        entries = [entry for log in self._logs() for entry in _erased_in(log)]
+        folders = self._private_folders()
+        if n_missing := len({*self.releases} - {*folders}):
+            warnings.warn(
+                f"{describe_count(n_missing, 'private folder')} of the series of {self.name} "
+                f"{'is' if n_missing == 1 else 'are'} not next to it, so erasures logged there "
+                f"are not noticed; put them back",
+                stacklevel=2,
+            )
+        logs = sorted(folder / ERASURES for folder in folders.values())
+        entries = [entry for log in logs if log.exists() for entry in _erased_in(log)]
         ids = users.tolist() if entries else []
         erased, places = list[str](), dict[str, None]()
         for user, normal in zip(map(str, ids), normal_ids(ids), strict=True):
@@ -150,13 +160,15 @@ class PreviousRelease(Unpicklable):
                 code="id.erased",
             )
 
-    def _logs(self) -> Iterator[Path]:
-        """Yield the logs of erasures of the releases of the series that are next to it."""
-        for log in sorted(self.folder.parent.glob(f"*{_SUFFIX}/{ERASURES}")):
+    def _private_folders(self) -> dict[str, Path]:
+        """Return the private folders of the series that are next to it, by release."""
+        found = {}
+        for manifest in self.folder.parent.glob(f"*{_SUFFIX}/{PRIVATE_MANIFEST}"):
             with suppress(OSError, ValueError, KeyError, TypeError):
-                content = json.loads(read_whole(log.with_name(PRIVATE_MANIFEST)).decode())
-                if content["release"]["sha256"] in self.releases:
-                    yield log
+                release = json.loads(read_whole(manifest).decode())["release"]["sha256"]
+                if release in self.releases:
+                    found[release] = manifest.parent
+        return found
 
     def reject_branch(self, output: Path) -> None:
         """Raise a RecveilError if a release next to it, or to the output, follows it, too."""
