@@ -382,7 +382,7 @@ NAMED_ALONE = {
     "verify": "k b l claim user item rating time format delimiter wide null private croissant "
     "against ratings "
     "duplicates explain json max-memory engine master",
-    "forget": "user private ratings output log force json user-column duplicates "
+    "forget": "user private ratings output log ledger force json user-column duplicates "
     "drop-off-scale drop-missing-ids query max-memory",
     "describe": "card audit evaluation column-names force json max-memory",
     "report": "ratings audit users name role date force json duplicates drop-off-scale "

@@ -108,6 +108,7 @@ REFUSED = [
     ((*ANONYMIZE, "-o", "old", "--earlier-release", "old", "--force"), "is an input itself"),
     (("sample", "old", "--n-users", "9", "-o", "./old", "--force"), "is an input itself"),
     (("forget", "old", "--user", "1", "--ratings", "other.csv", "--log", "other.csv"), "an input"),
+    (("forget", "old", "--user", "1", "--ledger", "other.csv", "--log", "other.csv"), "an input"),
     # a file that is part of an input
     (("selftest", "parts/part-*.csv", "--json", "parts/part-1.csv"), "is a file of the input"),
     (("selftest", "file://{here}/parts/*.csv", "--json", "parts/part-1.csv"), "is a file of"),

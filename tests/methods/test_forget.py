@@ -17,6 +17,7 @@ from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.methods import anonymize, dry_run, forget, sample
 from recveil.methods.earlier_releases import find_earlier
+from recveil.publish import budget
 from recveil.ratings import Ratings
 from recveil.verification import verify
 from shared.methods_next_release import MANY, RATINGS, declare, publish, rows_of
@@ -490,7 +491,7 @@ def test_a_sample_has_the_private_folder_and_the_log_of_its_model(sampled, tmp_p
         assert (each.decision, each.others) == ("nothing-to-withdraw", ())
     assert [each["releases"][0]["release"] for each in entries_of(found[0].log)] == ["model", "out"]
     unknown = forget(folder / "out", user="nobody")
-    assert unknown.decision == "not-published"
+    assert (unknown.decision, unknown.total) == ("not-published", None)
     private = shutil.move(folder / "model.private", tmp_path / "vault")
     with raises("private.not-found", "out was sampled"):
         forget(folder / "out", user=ratings.users[0])
@@ -510,3 +511,33 @@ def test_a_forget_of_a_sample_holds_the_lock_of_its_model(sampled, monkeypatch):
     for options in {}, {"private": sampled[0] / "model.private"}:
         forget(sampled[0] / "out", user=sampled[1].users[0], **options)
     assert locked == 2 * [sampled[0] / "model"]
+
+
+def test_an_erasure_states_what_the_ledger_has_of_the_user(sampled, tmp_path, capsys):
+    """One more release has half of the users, among them the first one; it is elsewhere."""
+    folder, ratings = shutil.copytree(sampled[0], tmp_path / "here"), sampled[1]
+    ledger, (first, last) = folder / "ledger", ratings.users[[0, -1]]
+    options = {"scale": "1:5:1", "item_catalog": "as-rated", "ledger": ledger}
+    (tmp_path / "there").mkdir()
+    half = only(ratings, np.arange(100))
+    anonymize(half, tmp_path / "there" / "half", epsilon=3, **options)
+    of_two, of_one = (
+        forget(folder / "out", user=user, ledger=ledger).total for user in (first, last)
+    )
+    assert (len(of_two.runs), of_two.n_users, of_two.is_same_table) == (2, 1, False)
+    assert of_two.epsilon == budget(half, ledger=ledger).epsilon > of_one.epsilon
+    assert (len(of_one.runs), of_one.is_same_table) == (1, True)
+    assert of_one.epsilon == pytest.approx(5, rel=1e-3)
+    # Without this ledger, the releases next to it are counted.
+    alone = forget(folder / "out", user=first, ledger="none").total
+    assert (alone.n_unrecorded, alone.epsilon) == (1, pytest.approx(5, rel=1e-3))
+    with pytest.raises(SystemExit) as ended:
+        main(["forget", str(folder / "out"), "--user", str(first), "--ledger", str(ledger)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert (ended.value.code, said.count("2 runs spent epsilon")) == (0, 1)
+    assert f"epsilon {of_two.epsilon:.3g} on this user" in said
+    (folder / "ledger").write_text("no ledger")
+    lines = entries_of(folder / "model.private" / "erasures.jsonl")
+    with raises("ledger.unusable"):
+        forget(folder / "out", user=first, ledger=ledger)
+    assert entries_of(folder / "model.private" / "erasures.jsonl") == lines

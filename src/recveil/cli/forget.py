@@ -49,6 +49,14 @@ def forget(
             "private folder.",
         ),
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|none",
+            help="The privacy ledger of releases with an epsilon. Default: RECVEIL_LEDGER, or "
+            "ledger.sqlite3 in the user's folder for state.",
+        ),
+    ] = None,
     force: Force = False,
     json: Json = None,
     **reading: "Unpack[OtherReadingOptions]",
@@ -71,6 +79,7 @@ def forget(
         ratings=ratings,
         output=output,
         log=log,
+        ledger=ledger,
         force=force,
         **reading,
     )

@@ -32,10 +32,17 @@ from recveil.io.ingestion import observe_raw_columns, reject_unknown_keywords
 from recveil.io.options import OtherReadingOptions, ReadingOptions, option_words
 from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing, resolve_target, write_ratings
-from recveil.methods.earlier_releases import find_earlier, without
+from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, without
 from recveil.methods.previous_release import PreviousRelease, read_classes, salted_digest
 from recveil.methods.riskiest_users import ratings_left
 from recveil.publish._convert import reject_input
+from recveil.publish.history import Promised
+from recveil.publish.privacy_ledger import (
+    PrivacyLedger,
+    PrivacyTotal,
+    ledger_path,
+    total_without,
+)
 from recveil.publish.release import ReleaseFolder
 from recveil.publish.staging import alone, prefix
 from recveil.ratings import Ratings
@@ -90,6 +97,7 @@ class ErasureRequest:
     ratings: Any = None
     output: str | PathLike[str] | None = None
     log: str | PathLike[str] | None = None
+    ledger: str | PathLike[str] | None = None
     force: bool = False
     user_column: str | int | None = None
     reading: OtherReadingOptions = field(default_factory=OtherReadingOptions)
@@ -270,6 +278,8 @@ class Erasure(Described, Unpicklable):
         Rows of the user in the table that were not read, as options of reading drop them.
     unread_reasons : tuple of str
         Why they were not read: keys of `recveil.io.ingestion.REASONS`.
+    total : PrivacyTotal or None
+        What all releases with an epsilon spent on the user.
     """
 
     private: Path
@@ -284,6 +294,7 @@ class Erasure(Described, Unpicklable):
     is_known: bool = True
     n_unread: int = 0
     unread_reasons: tuple[str, ...] = ()
+    total: PrivacyTotal | None = None
 
     @property
     def newest(self) -> Trace:
@@ -307,6 +318,7 @@ def forget(
     ratings: Any = None,
     output: str | PathLike[str] | None = None,
     log: str | PathLike[str] | None = None,
+    ledger: str | PathLike[str] | None = None,
     force: bool = False,
     user_column: str | int | None = None,
     **reading: Unpack[OtherReadingOptions],
@@ -332,6 +344,8 @@ def forget(
     log : path, optional
         The log, to which a line of JSON is appended; `erasures.jsonl` in the private folder by
         default. It has a salted digest of the id, not the id.
+    ledger : path, optional
+        The privacy ledger of releases with an epsilon, as for `budget`.
     force : bool
         Replace an existing `output`.
     user_column : str or int, optional
@@ -369,6 +383,7 @@ def forget(
         ratings=ratings,
         output=output,
         log=log,
+        ledger=ledger,
         force=force,
         user_column=user_column,
         reading=reading,
@@ -423,7 +438,8 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
         is_known = place >= 0 or raw.n_rows > 0 or user in removed
         today = [] if table is None else table.users.tolist()
         _reject_other_notation(user, {*removed}.union(*published), today)
-    earlier = without(find_earlier(np.array([user], object), folder), series)
+    found = find_earlier(np.array([user], object), folder)
+    earlier = without(found, series)
     others = tuple(each.folder for each in earlier if each.is_current)
     n_candidates = _count_candidates(releases, traces, user)
     result = Erasure(
@@ -440,8 +456,24 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
         is_known=is_known or bool(others),
         n_unread=max(raw.n_rows - n_read, 0),
         unread_reasons=unread_reasons,
+        total=None if traces[-1].status == "absent" else _total_of(request, manifest, found),
     )
     return result, None if table is None else _without_user(table, place)
+
+
+def _total_of(
+    request: ErasureRequest, manifest: Manifest, found: list[Earlier]
+) -> PrivacyTotal | None:
+    """Return what all releases spent on the user of a release; None without an epsilon."""
+    if manifest.claim.ledger is None:
+        return None
+    sha256, path = _origin_sha256(manifest), ledger_path(request.ledger)
+    users = np.array([str(request.user)], object)
+    history = [Promised.of(sha256, manifest.claim), *history_of(found)]
+    if path is None:
+        return total_without(users, None, history)
+    ratings = [each.ratings_sha256 or "" for each in found if each.sha256 == sha256]
+    return PrivacyLedger(path).total(users, *ratings[:1], history=history)
 
 
 def _decide(traces: list[Trace], n_candidates: int | None) -> Decision:

@@ -23,6 +23,7 @@ def _(result: Erasure) -> dict[str, object]:
         "releases": result.traces,
         "candidates": result.n_candidates,
         "bounds": result.bounds or None,
+        "privacy_total": result.total and result.total.to_dict(),
         "missing_releases": result.n_missing,
         "other_releases": list(map(str, result.others)),
         "unknown_releases": result.n_unknown,
@@ -83,6 +84,8 @@ def describe_erasure(result: Erasure) -> list[str]:
     """Return what a publisher should know and do about an erasure, in sentences."""
     described = [_describe_trace(trace) for trace in result.traces if trace.status != "absent"]
     described += _DECISIONS[result.decision](result)
+    if result.total is not None:
+        described += result.total.sentences()
     if result.n_unread:
         reasons = "; ".join(REASONS[why] for why in result.unread_reasons)
         described.append(

@@ -528,13 +528,12 @@ def describe_total(total: PrivacyTotal) -> str:
             f"sampled from one model, and that there are no other releases."
         )
     n_runs, parts = len(total.runs) + total.n_unrecorded, []
+    whom = "this user" if total.n_users == 1 else "the most exposed of these users"
     if n_runs:
         runs, lacks = describe_count(n_runs, "run"), ""
         if total.n_unrecorded and total.ledger is not None:
             lacks = f" ({total.n_unrecorded:,} of them not in the ledger)"
-        parts.append(
-            f"{runs}{lacks} spent {_epsilon(total.epsilon)} on the most exposed of these users"
-        )
+        parts.append(f"{runs}{lacks} spent {_epsilon(total.epsilon)} on {whom}")
     else:
         parts.append("no run on these users yet")
     if total.epsilon_with_run is not None:
@@ -546,7 +545,9 @@ def describe_total(total: PrivacyTotal) -> str:
     if total.is_new:
         parts.append("the ledger is new, and lacks what was spent elsewhere")
     if total.ledger is None:
-        return f"This run is not recorded, as there is no privacy ledger; {'; '.join(parts)}."
+        is_planned = total.epsilon_with_run is not None
+        there = "This run is not recorded, as there" if is_planned else "There"
+        return f"{there} is no privacy ledger; {'; '.join(parts)}."
     return f"Privacy ledger {total.ledger}: {'; '.join(parts)}."
 
 
