@@ -8,13 +8,13 @@ import pytest
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.evaluation import Evaluator, evaluate, split_ratings
-from recveil.evaluation.groups import MIN_JUDGED, divide, read_divisions, widest
+from recveil.evaluation.groups import MIN_JUDGED, Division, divide, read_divisions, widest
 from recveil.evaluation.recipient import ByPopularity, PerUserUtility, Served, Utility
 from recveil.evaluation.retained import Measured
 from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings
 from recveil.report.document import plain
-from recveil.report.evaluation.groups import describe_widest
+from recveil.report.evaluation.groups import describe_widest, group_grids
 
 ONE = "kNN"
 
@@ -178,3 +178,7 @@ class TestReleases:
 def test_users_need_an_attribute():
     with raises("option.required"):
         evaluate("ratings.csv", "out", split=0.2, users="users.csv")
+
+
+def test_no_table_is_made_of_divisions_without_groups():
+    assert group_grids([]) == group_grids([Division("user count", (), None, None)]) == []

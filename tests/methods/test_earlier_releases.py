@@ -119,9 +119,12 @@ def test_one_that_is_named_must_have_its_twin(ratings, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_that_cannot_be_read_is_reported(ratings, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "content"), [("assignment.parquet", b"broken"), ("private.json", b"[]")]
+)
+def test_one_that_cannot_be_read_is_reported(ratings, tmp_path, name, content):
     write(ratings, tmp_path / "march")
-    (tmp_path / "march.private" / "assignment.parquet").write_bytes(b"broken")
+    (tmp_path / "march.private" / name).write_bytes(content)
     assert "cannot be read" in warned(ratings, tmp_path / "april", ROWS)
 
 

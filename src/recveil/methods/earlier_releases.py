@@ -128,5 +128,13 @@ def _read(private: Path, count: Count) -> Earlier:
         if not n_users:
             history = tuple(each for each in history if each.sha256 != sha256)
         return Earlier(folder, n_users, sha256, "", history, manifest.get("ratings_sha256"))
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (
+        pa.ArrowException,
+        AttributeError,
+        KeyError,
+        OSError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         return Earlier(folder, 0, "", reason_of(error))

@@ -47,7 +47,12 @@ from recveil.release.dates import period_of
 from recveil.release.manifest import ERASURES, MANIFEST, PRIVATE_MANIFEST, Manifest
 from recveil.release.method import Method
 from recveil.release.private_folder import IN_TABLE, assignment_files, read_assignment
-from recveil.release.reader import read_attributes, read_blocks, read_private_folder
+from recveil.release.reader import (
+    find_private,
+    read_attributes,
+    read_blocks,
+    read_private_folder,
+)
 from recveil.release.records import item_keys
 from recveil.release.sides import Unpicklable
 from recveil.runtime.devices import read_whole
@@ -134,15 +139,16 @@ class PreviousRelease(Unpicklable):
 
         Their logs are next to it, in the private folders.
         """
-        folders = self._private_folders()
-        if n_missing := len({*self.releases} - {*folders}):
+        near = self.folder.parent
+        folders = [each for each in (find_private(near, one) for one in self.releases) if each]
+        if n_missing := len(self.releases) - len(folders):
             warnings.warn(
                 f"{describe_count(n_missing, 'private folder')} of the series of {self.name} "
                 f"{'is' if n_missing == 1 else 'are'} not next to it, so erasures logged there "
                 f"are not noticed; put them back",
                 stacklevel=2,
             )
-        logs = sorted(folder / ERASURES for folder in folders.values())
+        logs = sorted(folder / ERASURES for folder in folders)
         entries = [entry for log in logs if log.exists() for entry in _erased_in(log)]
         ids = users.tolist() if entries else []
         erased, places = list[str](), dict[str, None]()
@@ -159,16 +165,6 @@ class PreviousRelease(Unpicklable):
                 f"another user or agrees, move the lines to another log",
                 code="id.erased",
             )
-
-    def _private_folders(self) -> dict[str, Path]:
-        """Return the private folders of the series that are next to it, by release."""
-        found = {}
-        for manifest in self.folder.parent.glob(f"*{_SUFFIX}/{PRIVATE_MANIFEST}"):
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                release = json.loads(read_whole(manifest).decode())["release"]["sha256"]
-                if release in self.releases:
-                    found[release] = manifest.parent
-        return found
 
     def reject_branch(self, output: Path) -> None:
         """Raise a RecveilError if a release next to it, or to the output, follows it, too."""

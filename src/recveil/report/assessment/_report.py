@@ -368,7 +368,7 @@ def _together(folder: Path, private: Mapping[str, Any], claim: Claim) -> Iterato
             for each in others(find_earlier(users, folder), folder)
             if each.problem or not _are_of_a_series(private, each)
         ]
-    except (ArrowException, OSError, ValueError, KeyError, TypeError, RecveilError):
+    except (ArrowException, OSError, AttributeError, ValueError, KeyError, TypeError, RecveilError):
         yield (
             f"The users in “{where.name}” cannot be read, so other releases of them were not "
             f"searched."

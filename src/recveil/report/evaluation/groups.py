@@ -136,13 +136,12 @@ def _title(division: str, group: GroupUtility) -> str:
 
 
 def group_grids(divisions: Sequence[Division], *, is_unary: bool = False) -> list[Grid]:
-    """Return a table of the gaps, and one of each division's groups."""
-    if not divisions:
-        return []
-    return [
+    """Return a table of the gaps, and one of each division's groups; none without rows."""
+    grids = [
         Grid("largest gaps between groups", _GAP_HEAD, gap_rows(divisions)),
         *(_groups_of(each, is_unary) for each in divisions),
     ]
+    return [grid for grid in grids if grid.rows]
 
 
 def _groups_of(division: Division, is_unary: bool) -> Grid:

@@ -218,16 +218,11 @@ def _show_groups(
     few, is_unary = describe_too_few(result.divisions), feedback_of(result) == "likes"
     for sentence in filter(None, (describe_widest(result.divisions), few)):
         console.print(escape(in_likes(sentence, is_unary)))
-    grids = group_grids(result.divisions, is_unary=is_unary) if is_whole else ()
-    for grid in filter(_has_rows, grids):
+    for grid in group_grids(result.divisions, is_unary=is_unary) if is_whole else ():
         made = [_first_columns(grid, number) for number in range(len(grid.header), 1, -1)]
         table = first_fitting(console, made, wraps=True)
         console.print(table)
         show_left_out(console, table, made[0], "--json")
-
-
-def _has_rows(grid: Grid) -> bool:
-    return bool(grid.rows)
 
 
 def _first_columns(grid: Grid, number: int) -> Table:
