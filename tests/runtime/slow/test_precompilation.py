@@ -20,7 +20,7 @@ VERBS = [
     "verify out",
     "anonymize ratings.csv -o padded --k 5 --method predictive",
     "anonymize ratings.csv -o dated --k 5 --dates month",
-    "anonymize ratings.csv -o users --epsilon 3 --scale 1:5:1 --item-catalog as-rated",
+    "anonymize ratings.csv -o users --epsilon 20 --scale 1:5:1 --item-catalog as-rated",
     "audit ratings.csv",
     "audit ratings.csv --release out",
     "audit ratings.csv --release users",
