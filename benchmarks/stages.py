@@ -492,6 +492,6 @@ STAGES["sample as many users"] = Stage({"recveil": sample}, {})
 STAGES["audit"] = Stage({"recveil": verb("audit")}, {})
 STAGES["audit --release, sparse, k = 5"] = Stage({"recveil": verb("audit", of_release=True)}, {})
 STAGES["evaluate, sparse, k = 5"] = Stage(
-    {"recveil": verb("evaluate", "--split", "0.2", of_release=True)}, {"recveil": 10}
+    {"recveil": verb("evaluate", "--split", "0.2", of_release=True)}, {}
 )
 STAGES["compare"] = Stage({"recveil": verb("compare", "-o", "FOLDER/compared")}, {"recveil": 10})
