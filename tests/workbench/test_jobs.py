@@ -1,15 +1,18 @@
 """Work in processes of its own: it reports progress, can be cancelled, and ends with the server."""
 
 import io
+import json
 import signal
 import threading
+from contextlib import suppress
 
 import pytest
 
 from error_assertions import raises
-from recveil.runtime.progress import HowFar
+from recveil.runtime.progress import Cancelled, HowFar
 from recveil.workbench import jobs
 from recveil.workbench.project import Job
+from recveil.workbench.worker import Wire
 from shared.workbench_jobs import (
     long_work,  # noqa: F401 (fixtures)
     until,
@@ -161,3 +164,15 @@ def test_an_end_that_is_reported_in_half_is_an_end(bench, monkeypatch):
     job = bench.jobs.start("x", "inspect", {})
     until(lambda: bench.jobs.running(job.id) is None)
     assert bench.project.job(job.id).state == "failed"
+
+
+def test_an_ignored_interruption_takes_effect_at_the_next_report():
+    written = []
+    wire = Wire(written.append)
+    with suppress(Cancelled):  # as Python does in `__del__`
+        wire.cut()
+    try:
+        wire.report("progress", [0.5, "Reading", None])
+    except Cancelled:
+        wire.report("progress", [0.5, "Cleaning up", None])
+    assert [json.loads(line)["progress"][1] for line in written] == ["Cleaning up"]

@@ -41,19 +41,16 @@ class Wire:
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write, self._lock = write, threading.Lock()
         self.is_cut = False
-        self._has_ended_work = False
 
     def cut(self) -> None:
-        """Interrupt the job, once, so that its cleanup is not interrupted again."""
+        """Interrupt the job."""
         self.is_cut = True
-        if not self._has_ended_work:
-            self._has_ended_work = True
-            raise Cancelled
+        raise Cancelled
 
     def report(self, what: str, value: Any) -> None:
-        """Send one report; interrupt the job if the channel is cut."""
-        if self.is_cut:
-            self.cut()
+        """Send one report; interrupt the job if the channel is cut, but not its cleanup."""
+        if self.is_cut and sys.exc_info()[0] is None:
+            raise Cancelled
         with self._lock:
             self._write(json.dumps({what: value}))
 
@@ -132,10 +129,10 @@ def main() -> None:
     wire = Wire(write)
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    # An interruption that Python ignores, as in `__del__`, takes effect at the next report.
-    signal.signal(signal.SIGINT, lambda *_: wire.cut())
-    threading.Thread(target=_watch_input, daemon=True).start()
     try:
+        # An interruption that Python ignores, as in `__del__`, takes effect at the next report.
+        signal.signal(signal.SIGINT, lambda *_: wire.cut())
+        threading.Thread(target=_watch_input, daemon=True).start()
         work(wire, job)
     except KeyboardInterrupt:  # between two steps of this function
         wire.report("ended", ["cancelled", ""])
