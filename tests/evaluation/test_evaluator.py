@@ -288,3 +288,14 @@ def test_of_many_users_some_are_judged_by_the_seed(invented, monkeypatch):
     assert first.raw == again.raw
     assert first.release.per_user == first.raw.per_user
     assert not np.array_equal(first.raw.per_user.cells, other.raw.per_user.cells)
+
+
+def test_of_many_users_the_rows_of_some_are_compared(split, padded, monkeypatch):
+    whole = Evaluator(split, n_targets=20, with_membership=False).evaluate(padded)
+    monkeypatch.setattr(evaluator, "MOST_JUDGED", 30)
+    some = Evaluator(split, n_targets=20, with_membership=False).evaluate(padded)
+    assert some.target_deviation == whole.target_deviation
+    for name in ("self_rank", "self_rank_common"):
+        assert 0 < getattr(some, name).n_users <= 30 < getattr(whole, name).n_users
+    compared = some.similar_user_deviation
+    assert compared.n_cells + compared.n_absent == some.n_cells

@@ -132,6 +132,10 @@ class TestSimilarUsers:
         release = PredictiveAnonymizer(k=4, homogenize="simple", seed=2).anonymize(invented)
         released = AttackTarget.from_release(release, invented)
         found = find_similar_users(released, invented)
+        some = find_similar_users(released, invented, found.users[::3])
+        assert some.users.tolist() == found.users[::3].tolist()
+        assert some.nearest.tolist() == found.nearest[::3].tolist()
+        assert some.self_rank.tolist() == found.self_rank[::3].tolist()
         for user in range(0, 60):
             items, values = invented.row(user)
             distance = []

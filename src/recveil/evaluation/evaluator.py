@@ -327,14 +327,17 @@ class Evaluator(_SplitEvaluator):
                 "self_rank": None,
                 "self_rank_common": None,
             }
-        similar = find_similar_users(released, train)
+        judged = self._judged
+        users = None if judged is test else sorted_unique(judged.users)
+        similar = find_similar_users(released, train, users)
+        common = find_similar_users(released, train, users, missing="skip")
         return {
             "target_deviation": target_deviation(released, test, train.scale, self.null_rule),
             "similar_user_deviation": similar_user_deviation(
-                released, similar, test, train.scale, self.null_rule
+                released, similar, judged, train.scale, self.null_rule
             ),
             "self_rank": self_rank(similar),
-            "self_rank_common": self_rank(find_similar_users(released, train, missing="skip")),
+            "self_rank_common": self_rank(common),
         }
 
     def _notes(

@@ -52,7 +52,11 @@ class SimilarUsers(NamedTuple):
 
 
 def find_similar_users(
-    released: AttackTarget, train: Ratings, *, missing: Missing = "opposite"
+    released: AttackTarget,
+    train: Ratings,
+    users: NDArray[Any] | None = None,
+    *,
+    missing: Missing = "opposite",
 ) -> SimilarUsers:
     """Compare each user's own ratings with every published record.
 
@@ -61,6 +65,8 @@ def find_similar_users(
     released : AttackTarget
     train : Ratings
         The ratings that were released.
+    users : ndarray of int, optional
+        Positions of the users to compare, ascending; all if not given.
     missing : {"opposite", "skip"}
         Treatment of an item that the user rated and a record lacks: maximally dissimilar (distance
         1), or skipped, so that records are compared on common items alone. A record without a
@@ -97,7 +103,8 @@ def find_similar_users(
             f"missing is {missing!r}; expected one of {', '.join(get_args(Missing))}",
             code="argument.value",
         )
-    users = np.flatnonzero((released.record_of >= 0) & (train.activity > 0))
+    users = np.arange(train.n_users) if users is None else np.asarray(users, np.int64)
+    users = users[(released.record_of[users] >= 0) & (train.activity[users] > 0)]
     by_item = released.candidates
     nearest, self_rank = _rank_records(
         users=users,

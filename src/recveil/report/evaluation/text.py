@@ -60,8 +60,8 @@ _NOTES = {
     "suffice to make another such release.",
     "no-links": "All rows have the same items, so an item in a row gives no probability that a "
     "member rated it. The values of the rows reveal more of who rated what.",
-    "judged": "Recommenders are judged on {detail} users with held-out ratings, drawn at random: "
-    f"the 95% interval of an nDCG is about {WIDTH} wide.",
+    "judged": "Recommenders and most similar rows are judged on {detail} users with held-out "
+    f"ratings, drawn at random: the 95% interval of an nDCG is about {WIDTH} wide.",
 }
 
 
