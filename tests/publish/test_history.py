@@ -55,6 +55,7 @@ def test_a_release_whose_twin_is_gone_counts(ratings, tmp_path):
     [
         *({"kind": "safe"}, {"kind": ["x"]}, {"mu": -1.0}, {"mu": "1"}, {"delta": None}),
         *({"threshold_delta": 2.0}, {"threshold_delta": None}, {"more": 1}),
+        *({"earlier": ["9c"]}, {"earlier": 1}),
     ],
 )
 def test_no_sense_is_refused(changed, tmp_path):

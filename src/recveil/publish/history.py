@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from recveil.release.claim import Claim, claim_kind
+from recveil.release.ledger import is_sha256
 from recveil.release.manifest import ERASURES, MANIFEST, PRIVATE_MANIFEST, FileEntry
 from recveil.release.manifest_reader import read_manifest
 from recveil.runtime.devices import read_whole
@@ -33,6 +34,8 @@ class Promised(NamedTuple):
     mu: float | None = None
     delta: float | None = None
     threshold_delta: float | None = None
+    # Releases whose noisy sums it reuses; each has spent as much, which the totals count
+    earlier: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, sha256: str, claim: Claim | None) -> Self:
@@ -42,7 +45,8 @@ class Promised(NamedTuple):
         if claim.ledger is None:
             return cls(sha256, claim.kind)
         ledger = claim.ledger
-        return cls(sha256, claim.kind, ledger.mu, claim.delta, ledger.threshold_delta)
+        totals = ledger.mu, claim.delta, ledger.threshold_delta
+        return cls(sha256, claim.kind, *totals, ledger.earlier)
 
     @property
     def contains_users(self) -> bool:
@@ -59,7 +63,8 @@ def keep_history(published: Path, private: Path, new: Path, new_private: Path) -
     content = json.loads(read_whole(file).decode())
     current = Promised.of(content["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
     kept = each_once((current, *_current_release(published, private)))
-    content[_KEY] = [promised._asdict() for promised in kept]
+    entries = [promised._asdict() for promised in kept]
+    content[_KEY] = [{k: v for k, v in entry.items() if k != "earlier" or v} for entry in entries]
     file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
     if (private / ERASURES).is_file():
         (new_private / ERASURES).write_bytes(read_whole(private / ERASURES))
@@ -88,6 +93,19 @@ def each_once(history: Iterable[Promised]) -> list[Promised]:
     return list(kept.values())
 
 
+def each_run(history: Iterable[Promised]) -> list[Promised]:
+    """Return the known loss of each run: noisy sums that several releases reuse were spent once."""
+    runs: dict[str, Promised] = {}
+    for promised in each_once(history):
+        mu, delta, n = promised.mu, promised.delta, 1 + len(promised.earlier)
+        if mu is None or delta is None:
+            continue
+        one = promised._replace(mu=mu / math.sqrt(n), delta=delta / n, earlier=())
+        for sha256 in (promised.sha256, *promised.earlier):
+            runs.setdefault(sha256, one._replace(sha256=sha256))
+    return list(runs.values())
+
+
 def _current_release(published: Path, private: Path) -> list[Promised]:
     """Return the release at a place and the history in its private folder.
 
@@ -109,7 +127,7 @@ def _current_release(published: Path, private: Path) -> list[Promised]:
 
 def _promised(entry: Mapping[str, Any]) -> Promised:
     """Read what `keep_history` wrote."""
-    promised = Promised(**entry)
+    promised = Promised(**{**entry, "earlier": tuple(entry.get("earlier", ()))})
     if promised.kind is not None:
         claim_kind(promised.kind)
     mu, delta, threshold = promised.mu, promised.delta, promised.threshold_delta
@@ -117,6 +135,8 @@ def _promised(entry: Mapping[str, Any]) -> Promised:
         raise ValueError(f"mu {mu!r:.20}, delta {delta!r:.20}")
     if mu is not None and not 0 <= float(-1 if threshold is None else threshold) < 0.5:
         raise ValueError(f"threshold_delta {threshold!r:.20}")
+    if not all(map(is_sha256, promised.earlier)):
+        raise ValueError(f"earlier {promised.earlier!r:.20}")
     return promised
 
 

@@ -35,7 +35,7 @@ from recveil.io import understand
 from recveil.io.columns.repeated_rows import fold
 from recveil.io.ingestion import warn_of_reading
 from recveil.io.options import ReadingOptions
-from recveil.publish.history import Promised, each_once
+from recveil.publish.history import Promised, each_run
 from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.dates import Cohort, cohort_of
 from recveil.release.ledger import Ledger, compose_losses
@@ -324,7 +324,7 @@ class PrivacyLedger:
             squares[is_in] += math.fsum(run.loss.mu**2 for run in of_it)
             thresholds[is_in] += math.fsum(run.loss.threshold_delta for run in of_it)
             kept += of_it
-        before = each_once(each for each in history if each.sha256 not in written)
+        before = [each for each in each_run(history) if each.sha256 not in written]
         total = _composed(
             float(squares.max(initial=0.0)),
             float(thresholds.max(initial=0.0)),
@@ -411,7 +411,7 @@ def total_without(
     ledger: Path | None = None,
 ) -> PrivacyTotal:
     """Return the total of a planned run and of releases, without a ledger or with an empty one."""
-    total = _composed(0.0, 0.0, [], planned, each_once(history), delta)
+    total = _composed(0.0, 0.0, [], planned, each_run(history), delta)
     n_users = len(users) if isinstance(users, np.ndarray) else 0
     return replace(total, ledger=ledger, n_users=n_users, is_new=ledger is not None)
 
@@ -734,14 +734,13 @@ def _composed(
     threshold: float,
     deltas: list[float],
     planned: Loss | None,
-    history: Iterable[Promised],
+    history: Sequence[Promised],
     delta: float | None,
 ) -> PrivacyTotal:
     """Return a total of recorded sums, of releases, and of a planned run."""
-    found = [each for each in history if each.mu is not None]
-    mus = [math.sqrt(square) * _ROUNDED_UP, *(each.mu or 0.0 for each in found)]
-    thresholds = [threshold * _ROUNDED_UP, *(each.threshold_delta or 0.0 for each in found)]
-    deltas = [*deltas, *(each.delta for each in found if each.delta)]
+    mus = [math.sqrt(square) * _ROUNDED_UP, *(each.mu or 0.0 for each in history)]
+    thresholds = [threshold * _ROUNDED_UP, *(each.threshold_delta or 0.0 for each in history)]
+    deltas = [*deltas, *(each.delta for each in history if each.delta)]
     epsilon_with_run = None
     if planned is not None:
         deltas = [*deltas, planned.delta]
@@ -760,5 +759,5 @@ def _composed(
         epsilon=epsilon,
         delta=chosen,
         epsilon_with_run=epsilon_with_run,
-        n_unrecorded=len(found),
+        n_unrecorded=len(history),
     )

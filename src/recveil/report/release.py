@@ -20,7 +20,7 @@ from recveil.methods.release_summary import (
     SyntheticSummary,
 )
 from recveil.methods.size_estimates import Foreseen
-from recveil.publish.history import Promised
+from recveil.publish.history import Promised, each_run
 from recveil.publish.privacy_ledger import Loss, PrivacyTotal, Run, total_without
 from recveil.publish.size_estimate import Expected
 from recveil.ratings.ratings import in_likes
@@ -549,6 +549,18 @@ def describe_total(total: PrivacyTotal) -> str:
         there = "This run is not recorded, as there" if is_planned else "There"
         return f"{there} is no privacy ledger; {'; '.join(parts)}."
     return f"Privacy ledger {total.ledger}: {'; '.join(parts)}."
+
+
+def describe_runs(history: Sequence[Promised]) -> str:
+    """Describe what the runs behind releases spent together, at the sum of their deltas."""
+    runs = each_run(history)
+    total = total_without(None, None, runs, math.fsum(run.delta or 0.0 for run in runs))
+    large = of_large_epsilon(total.epsilon)
+    return (
+        f"With this one, {describe_count(len(runs), 'run')} spent {_epsilon(total.epsilon)} on the "
+        f"most exposed of these users (delta {total.delta:g}), as computed from release.json; the "
+        f"privacy ledger also counts runs whose releases are elsewhere.{' ' * bool(large)}{large}"
+    )
 
 
 def _epsilon(epsilon: float) -> str:

@@ -17,6 +17,7 @@ from error_assertions import raises
 from recveil import anonymize, budget
 from recveil.datasets import make_ratings
 from recveil.methods import Synthesizer, sample
+from recveil.methods.earlier_releases import find_earlier, history_of
 from recveil.methods.registry import same_again
 from recveil.methods.synthetic.earlier_sums import (
     EarlierSums,
@@ -30,6 +31,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.ledger import Ledger, Query, epsilon_of
 from recveil.release.manifest import FileEntry
 from recveil.release.manifest_reader import known_manifest
+from recveil.report.release import describe_runs
 from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -206,6 +208,16 @@ class TestWritten:
         assert three.epsilon == pytest.approx(claim["epsilon"], rel=1e-6)
         ledger = budget(RATINGS, ledger=written / "ledger.sqlite3", delta=claim["delta"])
         assert ledger.epsilon == pytest.approx(claim["epsilon"], rel=1e-6)
+
+    def test_totals_of_private_folders_count_each_run_once(self, written):
+        every = budget([written / name for name in ("one", "two", "three")])
+        history = history_of(find_earlier(RATINGS.users, written / "next"))
+        assert [len(each.earlier) for each in history] == [0, 2, 1]
+        for some in (history, history[1:], history[1:2]):  # three has the sums of all
+            assert (
+                f" 3 runs spent epsilon {every.epsilon:.3g} on the most exposed of these users "
+                f"(delta {every.delta:g})"
+            ) in describe_runs(some)
 
     def test_no_release_of_other_users_has_the_same_sums(self, written):
         one, three = (known_manifest(written / name) for name in ("one", "three"))

@@ -21,6 +21,7 @@ from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing
 from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, others
 from recveil.publish.croissant import THREE_RISKS, sections_of_card
+from recveil.publish.history import Promised
 from recveil.publish.publisher_card import read_audit, reject_other_ratings
 from recveil.release.claim import Claim
 from recveil.release.data_card import data_card
@@ -47,7 +48,7 @@ from recveil.report.audit.groups import MOST_EXPOSED
 from recveil.report.audit.page import page_environment
 from recveil.report.audit.risks import describe_absence, reword
 from recveil.report.document import parts_of
-from recveil.report.release import describe_loss, linkage_warnings
+from recveil.report.release import describe_loss, describe_runs
 from recveil.report.verification import describe_verdict
 from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.devices import read_whole
@@ -379,8 +380,9 @@ def _together(folder: Path, private: Mapping[str, Any], claim: Claim) -> Iterato
     names = [_other(each, folder) for each in found[:_MOST_NAMED]]
     names += [f"{len(found) - _MOST_NAMED:,} more"] * (len(found) > _MOST_NAMED)
     composed = claim.ledger is not None and all(each.has_ledgers for each in found)
+    own = Promised.of(private["release"]["sha256"], claim)
     loss = (
-        linkage_warnings(found, folder, claim)[0]
+        describe_runs([own, *history_of(found)])
         if composed
         else describe_loss(history_of(found), claim)
     )
