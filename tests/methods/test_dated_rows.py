@@ -159,6 +159,14 @@ def test_an_order_is_that_of_the_medians(tmp_path, file_format):
         rv.convert(bare, tmp_path / "to", target_format="movielens", split=0.2, split_by="time")
 
 
+def test_an_order_of_short_rows_cannot_be_split_by_time(tmp_path):
+    rows = [f"{u},{i},{(u + i) % 5 + 1},2024-0{i + 1}-10" for u in range(60) for i in range(6)]
+    (tmp_path / "r.csv").write_text("\n".join(["user_id,item_id,rating,date", *rows]) + "\n")
+    anonymize(tmp_path / "r.csv", tmp_path / "out", k=5, seed=1, dates="order")
+    with raises("option.unsupported", "order", "split by user"):
+        rv.convert(tmp_path / "out", tmp_path / "to.csv", split=0.2, split_by="time")
+
+
 @pytest.mark.parametrize("dates", ["year", "quarter", "month", "week", "order"])
 def test_layouts_state_what_their_times_are(tmp_path, dates):
     folder = tmp_path / "out"

@@ -34,7 +34,7 @@ from recveil.io.write import (
 from recveil.publish.privacy_ledger import budget
 from recveil.publish.release import PublishedRows, ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.dates import DATE, ORDER, cohort_of, period_of, reject_positions
+from recveil.release.dates import DATE, ORDER, cohort_of, no_dates, period_of, reject_positions
 from recveil.release.manifest import MANIFEST
 from recveil.runtime.errors import RecveilError, describe_count
 
@@ -127,8 +127,9 @@ def convert(
     else:
         found = understand(source, times=times, **reading)
         warn_of_reading(found)
+    period = period_of(releases[0].manifest.settings) if releases else None
     if releases and found.ratings.days is not None:
-        found, dates = _describe_dates(found, period_of(releases[0].manifest.settings))
+        found, dates = _describe_dates(found, period)
     if items is None and written_as in FOLDERS:
         items = ItemTable.joined([table for each in releases if (table := each.items_table())])
     users = releases[0].users_table() if len(releases) == 1 else None
@@ -143,7 +144,9 @@ def convert(
         )
     # RecBole takes three parts, or none.
     in_three = written_as == "recbole"
-    parts = None if split is None else _split(found, split, split_by, seed, in_three=in_three)
+    parts = (
+        None if split is None else _split(found, period, split, split_by, seed, in_three=in_three)
+    )
     if parts is not None:
         n_test = describe_count(parts.test.n_ratings, "rating")
         found = replace(found, notes=(*found.notes, f"Test: {n_test}, which are {parts.rule}."))
@@ -153,8 +156,12 @@ def convert(
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
 
 
-def _split(found: Reading, share: float, by: SplitBy, seed: int, *, in_three: bool) -> TableSplit:
+def _split(
+    found: Reading, period: str | None, share: float, by: SplitBy, seed: int, *, in_three: bool
+) -> TableSplit:
     """Split ratings, and state what a split of a release does not measure."""
+    if by == "time" and period == ORDER:
+        raise no_dates()
     if by == "time" and found.ratings.days is not None:
         reject_positions(found.ratings.days, found.ratings.indptr)
     parts = split_table(found.ratings, share, by, seed)

@@ -40,13 +40,13 @@ def period_of(settings: Settings) -> str | None:
 def reject_order(settings: Settings) -> None:
     """Raise if a release has positions instead of dates, which time cannot split."""
     if period_of(settings) == ORDER:
-        raise _no_dates()
+        raise no_dates()
 
 
 def reject_positions(days: "NDArray[Any]", indptr: "NDArray[Any]") -> None:
     """Raise if the dates are positions, as in a release with an order."""
     if are_positions(days, indptr):
-        raise _no_dates()
+        raise no_dates()
 
 
 def are_positions(days: "NDArray[Any]", indptr: "NDArray[Any]") -> bool:
@@ -56,7 +56,8 @@ def are_positions(days: "NDArray[Any]", indptr: "NDArray[Any]") -> bool:
     return bool(may_be and (positions_in_rows(days, indptr) == days).all())
 
 
-def _no_dates() -> RecveilError:
+def no_dates() -> RecveilError:
+    """Return the error of a split by time of an order."""
     return RecveilError(
         "split_by (--split-by) is time, but the dates are an order: positions, which are not "
         "comparable between users; split by user",
