@@ -145,7 +145,8 @@ def _first_of(linked: Sequence[str]) -> list[str]:
         return distinct
     return [
         *distinct[:_MOST_WARNINGS],
-        f"{left:,} more earlier releases in the same folder have some of these users.",
+        f"{describe_count(left, 'more earlier release')} in the same folder "
+        f"{'has' if left == 1 else 'have'} some of these users.",
     ]
 
 

@@ -380,9 +380,9 @@ def _together(folder: Path, private: Mapping[str, Any], claim: Claim) -> Iterato
     names = [_other(each, folder) for each in found[:_MOST_NAMED]]
     names += [f"{len(found) - _MOST_NAMED:,} more"] * (len(found) > _MOST_NAMED)
     composed = claim.ledger is not None and all(each.has_ledgers for each in found)
-    own = Promised.of(private["release"]["sha256"], claim)
+    present = Promised.of(private["release"]["sha256"], claim)
     loss = (
-        describe_runs([own, *history_of(found)])
+        describe_runs([present, *history_of(found)])
         if composed
         else describe_loss(history_of(found), claim)
     )
