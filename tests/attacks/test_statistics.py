@@ -154,6 +154,13 @@ RATES = {
 }
 
 
+@pytest.mark.parametrize("shares", [[0.941], [0.0, 0.004, 0.092], [1.0, 0.99, 0.8]])
+def test_a_mean_of_few_shares_has_an_interval_of_shares(shares):
+    found = share_interval(shares)
+    assert 0 <= found.low < found.mean < found.high <= 1
+    assert found.trials == len(shares)
+
+
 class TestAtTheEnds:
     """A rate of 0 or 1 in a few trials is not certain, however it is computed."""
 

@@ -57,6 +57,14 @@ class TestRule:
         assert line.strongest == certain
         assert line.figures == (certain, uncertain)
 
+    def test_a_figure_of_few_trials_comes_last(self):
+        few = RiskFigure("x", wilson_interval(19, 19), 0.1)
+        uncertain = figure("y", 0.2, 0.2)
+        assert few.is_shown
+        assert not uncertain.is_shown
+        assert _line("inference", [few, uncertain], "").figures == (uncertain, few)
+        assert _line("inference", [few], "").strongest == few
+
     def test_of_equal_figures_the_first_counts(self):
         first, second = figure("x", 0.3, 0.2), figure("y", 0.3, 0.2)
         assert _line("inference", [first, second], "").strongest == first

@@ -232,11 +232,13 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Mean:
 
 
 def share_interval(values: ArrayLike) -> Mean:
-    """Return a mean of shares; if all are 0, or all 1, with the ends of Wilson's interval."""
+    """Return a mean of shares within 0 and 1; if all are 0, or all 1, with Wilson's ends."""
     mean = mean_interval(values)
     if mean.low == mean.high and mean.mean in (0, 1):
         return Mean(*wilson_interval(mean.mean * mean.trials, mean.trials))
-    return mean
+    if not mean.trials:
+        return mean
+    return mean._replace(low=max(0.0, mean.low), high=min(1.0, mean.high))
 
 
 def difference_of_means(first: Mean, second: Mean) -> Mean:

@@ -8,6 +8,7 @@ from recveil.attacks import Interval, Mean, ReleaseAttack
 from recveil.attacks.inference.fills import InferredFills
 from recveil.attacks.inference.similar_items import InferredItems
 from recveil.attacks.membership.recommenders import RecommenderInference
+from recveil.attacks.statistics import FEWEST
 from recveil.auditing.attribute_inference import AttributeInference
 from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content, Linkage
 from recveil.auditing.sensitive import SensitiveDisclosure
@@ -79,6 +80,11 @@ class RiskFigure(Reportable):
             return self.difference.low > 0
         return self.rate.low > self.reference
 
+    @property
+    def order(self) -> tuple[bool, bool, float]:
+        """The key by which the figures of a risk are sorted, the strongest first."""
+        return self.rate.trials < FEWEST, not self.is_shown, -self.excess
+
 
 @dataclass(frozen=True)
 class RiskLine(Reportable):
@@ -88,7 +94,7 @@ class RiskLine(Reportable):
     ----------
     risk : str
     figures : tuple of RiskFigure
-        The strongest first: those whose interval is above their reference, by excess.
+        The strongest first: of at least 20 trials, those above their reference, by excess.
     unmeasured : str
         A code for why there are no figures; empty if there are.
     bound : float or None
@@ -288,8 +294,8 @@ def _line(risk: str, figures: Sequence[RiskFigure], unmeasured: str) -> RiskLine
         for each in figures
         if each.rate.trials and each.rate.ranked >= 0 and not math.isnan(each.baseline)
     ]
-    measured.sort(key=lambda each: (not each.is_shown, -each.excess))
-    return RiskLine(risk, tuple(measured), "" if measured else unmeasured)
+    ordered = tuple(sorted(measured, key=lambda each: each.order))
+    return RiskLine(risk, ordered, "" if ordered else unmeasured)
 
 
 def _singled_out(release: AttackedRelease) -> Iterator[RiskFigure]:
@@ -475,6 +481,4 @@ def _knows(fills: InferredFills) -> str:
 
 
 def _interval(mean: Mean) -> Interval:
-    # JSON has no infinity, the ends of a single share.
-    ends = (0.0, 1.0) if math.isinf(mean.low) else (mean.low, mean.high)
-    return Interval(mean.mean, *ends, mean.trials)
+    return Interval(mean.mean, max(0.0, mean.low), min(1.0, mean.high), mean.trials)

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from recveil.attacks import AttackTarget
 from recveil.attacks.statistics import Mean, mean_interval
+from recveil.attacks.statistics import share_interval as mean_share
 from recveil.evaluation.recipient import Served, default_recommenders, fit_all, serve
 from recveil.evaluation.retained import Measured, resample, share_interval, with_interval
 from recveil.evaluation.split import HeldOut, Split, TrainingTable, UserRows, inner_splits
@@ -212,7 +213,7 @@ def row_accuracy(parts: Split, table: AttackTarget) -> RowAccuracy:
     right = _by_user(users, published == truth)
     baseline = _by_user(users, most_frequent_values(train)[items] == truth)
     gain = mean_interval(right - baseline)
-    return RowAccuracy(int(known.sum()), mean_interval(right), mean_interval(baseline), gain)
+    return RowAccuracy(int(known.sum()), mean_share(right), mean_share(baseline), gain)
 
 
 def most_frequent_values(train: Ratings) -> NDArray[np.float64]:
@@ -249,7 +250,7 @@ class NominalServed(NamedTuple):
 
     def mean(self, name: str) -> Mean:
         """Return the mean over users, with its interval."""
-        return mean_interval(self.right[name])
+        return mean_share(self.right[name])
 
     def of_chosen(self, *, best: bool = False) -> NDArray[np.float64]:
         """Return each user's accuracy, by the chosen predictor or by the best."""

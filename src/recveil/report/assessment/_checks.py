@@ -47,7 +47,7 @@ def check_risks(
     for name in RISKS:
         line = document[name]
         figures = tuple(_figure(each, original) for each in line["figures"])
-        if [*figures] != sorted(figures, key=lambda each: (not each.is_shown, -each.excess)):
+        if [*figures] != sorted(figures, key=lambda each: each.order):
             raise ValueError(f"{name}: not the strongest first")
         bound = None if figures else line["bound"]
         reason = "" if figures else line["unmeasured"] or ""
