@@ -561,7 +561,7 @@ def _affected(
     users = describe_count(n_users + n_removed, "user")
     is_real = manifest.claim.about.contains_users
     inside = manifest.counts.get("users", n_users) if is_real else n_users
-    yield f"The table has {users}; all of them are data subjects, even without a row of their own."
+    yield f"The table has {users}; all are data subjects, even without a row."
     if protected:
         of = describe_count(protected["users"], "user")
         done = "have fewer ratings in it" if is_truncated else "are not in it"
