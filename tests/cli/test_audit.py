@@ -62,6 +62,20 @@ def test_measures_of_the_papers_are_stated_where_they_find_more(capsys, monkeypa
     assert "a record of similarity 0.5" in line
 
 
+def test_measures_of_the_papers_are_not_called_higher_than_a_stated_rate(capsys, tmp_path):
+    """An audit of a release states the strongest figure before, which no measure exceeds."""
+    ratings = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)
+    PredictiveAnonymizer(5, seed=1).anonymize(ratings).write(tmp_path / "out")
+    found = audit(ratings, release=tmp_path / "out", targets=40, curves=False)
+    rare = {name: Interval(0.01, 0.0, 0.02, 40) for name in found.attacks[0].by_attack}
+    found = replace(found, attacks=[replace(each, by_attack=rare) for each in found.attacks])
+    stated = found.risks_before.singling_out.strongest
+    assert stated is not None
+    assert all(graph.unique.rate <= stated.rate.rate for graph in found.graphs)
+    show_audit(replace(found, deanonymized=[]))
+    assert "metrics of the papers" not in capsys.readouterr().out
+
+
 def test_json_keeps_its_contract(run):
     options = ("--known", 8, "--right", 6, "--date-error", 14, "--targets", "all", "--json", "-")
     code, out, err = run("audit", "ratings.csv", "--no-curves", *options)

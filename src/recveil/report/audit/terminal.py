@@ -367,7 +367,7 @@ def _show_measures(console: Console, audit: Audit) -> None:
     for each in audit.attacks:
         found = (each.reidentified, *[each.among_attacked] * (each.attacked >= FEWEST))
         rates[each.adversary.name] = max(np.nan_to_num(of.rate) for of in found)
-    stated = None if audit.published is not None else audit.risks.singling_out.strongest
+    stated = audit.risks_before.singling_out.strongest
     if stated is not None:  # the first line
         rates = {name: max(rate, stated.rate.rate) for name, rate in rates.items()}
     most = max(rates.values())
