@@ -6,7 +6,7 @@ import pytest
 
 from recveil.attacks import Interval, Membership
 from recveil.release.registry import all_variants, undone_of
-from recveil.report.audit.disclosure import describe_members, membership_attacks
+from recveil.report.audit.disclosure import describe_members, describe_shortage, membership_attacks
 
 REASSURES = re.compile(r"no better than a coin|little better|(did|do|does) not tell|nothing new")
 
@@ -63,3 +63,11 @@ def test_what_the_adversary_of_the_headline_knows_is_said(scorer, words):
     assert all(each.endswith(words) for each in said)
     liked = " ".join(each.sentence for each in describe_members(found, {}, None, is_unary=True))
     assert "mean rating" not in liked
+
+
+@pytest.mark.parametrize(
+    ("members", "nonmembers", "who"), [(60, 14, "nonmembers"), (9, 30, "members"), (3, 2, "users")]
+)
+def test_the_group_that_is_too_small_is_named(members, nonmembers, who):
+    found = Membership(Interval(0.5, 0.4, 0.6, 9), members, nonmembers, skipped=25)
+    assert describe_shortage(found).split()[:3] == ["too", "few", who]

@@ -383,13 +383,10 @@ def best_membership(
 
 def describe_shortage(membership: Membership, *, is_unary: bool = False) -> str:
     """Describe why too few users could be attacked to measure anything."""
-    if not membership.skipped:
-        return "too few users"
-    have = "user has" if membership.skipped == 1 else "users have"
-    return (
-        f"too few users with enough {'likes' if is_unary else 'ratings'}, as "
-        f"{membership.skipped:,} {have} fewer than the adversary needs"
-    )
+    numbers = {"members": membership.members, "nonmembers": membership.nonmembers}
+    few = [who for who, n in numbers.items() if n < FEWEST]
+    enough = f" with enough {'likes' if is_unary else 'ratings'}" if membership.skipped else ""
+    return f"too few {few[0] if len(few) == 1 else 'users'}{enough}"
 
 
 def membership_statements(release: AttackedRelease) -> list[Statement]:
