@@ -25,7 +25,8 @@ def verdict_of(folder, users, items):
 def test_without_targets_the_headline_is_of_those_who_know_all_ratings(tmp_path, users, chance):
     """All users have the same two ratings, so that a match is a random pick of them."""
     (only,) = verdict_of(tmp_path, users, 2)
-    assert only.startswith("Adversaries who know some ratings could attack no user")
+    assert only.startswith("Of this audit's adversaries who know some ratings, none")
+    assert f" of {users} target" in only
     assert f"{chance} (" in only
     assert f"by an adversary who knows all ratings; a random guess: {chance}" in only
 

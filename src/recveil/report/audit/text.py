@@ -84,8 +84,10 @@ def _headline_without_targets(audit: Audit) -> str:
             "No user could be attacked, because too few ratings of each are known: the "
             "re-identification rate was not measured."
         )
+    requested = max((each.requested for each in audit.attacks), default=0)
     return (
-        f"Adversaries who know some ratings could attack no user, as too few of each are known; "
+        f"Of this audit's adversaries who know some ratings, none could attack any of "
+        f"{describe_count(requested, 'target')}, as too few ratings of each are known; "
         f"{describe_finding(found)}."
     )
 
