@@ -92,7 +92,12 @@ def test_classes_and_k_agree_with_a_plain_count(copied):
 def test_a_larger_k_can_be_asked_for(copied):
     achieved = verify(copied).k_achieved
     assert verify(copied, k=achieved).holds
-    assert not verify(copied, k=achieved + 1).holds
+    claimed = verify(copied).k_required
+    stricter = verify(copied, k=achieved + 1)
+    assert (stricter.holds, stricter.k_claimed) == (False, claimed)
+    assert stricter.to_dict()["k_claimed"] == claimed
+    (copied / "README.md").write_text("changed")
+    assert verify(copied, k=achieved + 1).k_claimed is None
 
 
 @pytest.mark.parametrize("fix_checksum", [False, True])

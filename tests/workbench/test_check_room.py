@@ -71,6 +71,18 @@ class TestANamedRelease:
         private = json.loads((release.parent / "out.private" / "private.json").read_text())
         assert str(private["seed"]) not in page
 
+    def test_that_misses_a_stricter_k_keeps_its_claim(self, browser, release):
+        browser.send("/check/name", place=str(release))
+        (job,) = browser.wait("check")
+        claimed = browser.bench.project.result(job)["verification"]["k_required"]
+        browser.send("/check/again", k="29")
+        browser.wait("check")
+        page = browser.get("/check").text
+        assert f"It keeps its claim, k = {claimed}." in page
+        assert "✗ less than required" in page
+        assert "does not hold" not in page
+        assert any("keeps its claim, but" in line["what"] for line in browser.bench.project.log())
+
     def test_of_an_open_table_names_the_checkbox_that_attacks_it(
         self, browser, release, small_table
     ):

@@ -29,6 +29,7 @@ _IRREGULARITIES = {
 def _(result: Verification) -> dict[str, object]:
     is_counted = result.contains_users
     more = {
+        "k_claimed": result.k_claimed,
         "value_limits": result.value_limits,
         "continued_classes": result.n_continued,
         "attributes": result.attributes,
@@ -296,16 +297,22 @@ def show_verification(result: Verification, name: str) -> None:
         console.print(
             f"[bold red]does not hold[/]  {escape(name)}: {result.k_required} users must share "
             f"each {claim_kind(result.claim).shared}, but the smallest class has "
-            f"{result.k_achieved}."
+            f"{result.k_achieved}.{_describe_kept(result)}"
         )
     else:
         first = result.violations[0]
         console.print(
             f"[bold red]does not hold[/]  {escape(name)}: {escape(first.where)}: "
-            f"{escape(first.problem)}."
+            f"{escape(first.problem)}.{_describe_kept(result)}"
         )
     _show_figures(console, result)
     _show_violations(console, result)
+
+
+def _describe_kept(result: Verification) -> str:
+    if result.k_claimed is None:
+        return ""
+    return f" The release keeps its own claim, k = {result.k_claimed}."
 
 
 def _describe_verdict(result: Verification) -> str:
@@ -438,7 +445,12 @@ def describe_verdict(verification: Mapping[str, Any]) -> str:
     """Return in a sentence whether a release keeps its claim."""
     about = claim_kind(verification["claim"])
     if not verification["holds"]:
-        return f"It does not keep its claim: {_describe_violation(verification)}."
+        if (k := verification.get("k_claimed")) is not None:
+            return (
+                f"It keeps its claim, k = {k}. It does not fulfill the stricter requirement: "
+                f"{_describe_violation(verification)}."
+            )
+        return f"The claim does not hold: {_describe_violation(verification)}."
     if about.is_differential:
         return (
             f"Epsilon {verification['epsilon']:g} with delta {verification['delta']:g} follows "
@@ -455,13 +467,13 @@ def describe_verdict(verification: Mapping[str, Any]) -> str:
         )
     return (
         f"Each {about.shared} is shared by at least {verification['k_achieved']} users; "
-        f"{verification['k_required']} are claimed."
+        f"{verification['k_required']} are required."
     )
 
 
 def _describe_violation(verification: Mapping[str, Any]) -> str:
     if not verification["violations"]:
         achieved, required = verification["k_achieved"], verification["k_required"]
-        return f"{achieved} users share a row, and {required} are claimed"
+        return f"{achieved} users share a row, and {required} are required"
     first = verification["violations"][0]
     return f"{first['where']}: {first['problem']}".rstrip(".")

@@ -81,6 +81,25 @@ def check_release(
     ratings: Ratings | None = None,
 ) -> Verification:
     """Check a release against its own claim or a given one; see `verify`."""
+    result = _check_release(folder, k, b, l, claim, private, against, ratings, links=links)
+    if result.holds or {k, b, l, claim} == {None}:
+        return result
+    verdict = _check_release(folder, None, None, None, None, private, against, ratings)
+    return replace(result, k_claimed=verdict.k_required) if verdict.holds else result
+
+
+def _check_release(
+    folder: Path,
+    k: int | None,
+    b: int | None,
+    l: int | None,  # noqa: E741
+    claim: str | None,
+    private: PrivateSide | None,
+    against: Path | None,
+    ratings: Ratings | None,
+    *,
+    links: bool = False,
+) -> Verification:
     names = PublishedNames([], [], [], [])
     result = check_published(folder, names, k, b, l, claim, links=links)
     if against is not None:

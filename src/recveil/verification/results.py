@@ -113,8 +113,7 @@ class Verification(Reportable):
     users, records, classes : int
         Numbers of users, published records, and equivalence classes.
     layout : {"users", "groups", "model"}
-        Whether a record represents one user or a group with its size; or whether the release is a
-        model for synthetic users.
+        Whether a record is one user or a group with its size, or the release is a model.
     compared : sequence of str
         The columns in which records must agree.
     violations : sequence of Violation
@@ -138,8 +137,7 @@ class Verification(Reportable):
     not_covered : sequence of Limit
         What the verdict does not cover.
     contains_users : bool
-        Whether records belong to users in the data. If not, counts of users who share a row are
-        meaningless.
+        Whether records belong to users in the data. If not, no user shares a row.
     epsilon, delta : float or None
         The claimed differential privacy; None if not claimed.
     ledger_epsilon : float or None
@@ -150,6 +148,8 @@ class Verification(Reportable):
         For how many users each attribute is published, if any is.
     attribute_l : int
         No sensitive value has more than 1 / attribute_l of a class; 1 without one.
+    k_claimed : int or None
+        The k that a release claims and keeps, if only a stricter requirement fails.
     private_found : sequence of str or None
         The private data in the release, in sentences that repeat no value; each is also a
         violation. None if not requested.
@@ -180,10 +180,11 @@ class Verification(Reportable):
     n_continued: int | None = None
     attributes: dict[str, int] | None = None
     attribute_l: int = 1
+    k_claimed: int | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether the claim holds: no row or file violates it."""
+        """Whether what is required holds: no row or file violates it."""
         return not self.violations and self.k_achieved >= self.k_required
 
     @property

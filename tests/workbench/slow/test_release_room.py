@@ -38,7 +38,7 @@ def test_the_verdict_the_card_and_the_rows_are_shown(made):
     assert "maps users to rows" in page
     assert "users who share it" in page
     assert "✓ holds" in page
-    assert "4 are claimed" in page
+    assert "4 are required" in page
     assert "## What is not guaranteed" in page
     assert "The same row for " in page
     assert "style=" not in page
