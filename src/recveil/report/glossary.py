@@ -37,7 +37,7 @@ MEANINGS = {
     "class re-identified": "the share of the targets whose equivalence class alone has the best "
     "row by the strongest attack",
     "user re-identified": "the share of the targets that are a random pick among the users of the "
-    "best row",
+    "best row, or of rows that fit as well",
     "record alone on top": "the share of the targets whose own record is the best guess, with no "
     "other as good",
     "user re-identified, ties shared": "the share of the targets whose own record is the best "

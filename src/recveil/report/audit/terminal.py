@@ -78,7 +78,7 @@ _FIGURES = (
 # What a reader needs who has never seen these; --explain has all.
 _SHORT_MEANINGS = {
     "class re-identified": "its row alone fits best",
-    "user re-identified": "a random pick among the best row's users",
+    "user re-identified": "a random pick among the users of the best rows",
     "record alone on top": "the target's own record alone fits best",
     "user re-identified, ties shared": "equally good records share one success",
 }
