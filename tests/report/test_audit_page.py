@@ -13,6 +13,7 @@ from recveil.attacks import Adversary, Interval
 from recveil.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
 from recveil.report.audit import page as audit_page
 from recveil.report.audit.terminal import show_audit, show_rates
+from recveil.report.audit.text import rates_of
 from recveil.report.glossary import MEANINGS
 from recveil.runtime.number_format import estimate, percent
 from shared.report_audit_page import ATTACK, _text, audited, page, result  # noqa: F401 (fixtures)
@@ -79,9 +80,13 @@ def test_no_interval_reaches_above_what_is_proven(audited, claim):
 def test_the_chart_of_the_release_ends_at_what_is_proven_too(audited, monkeypatch, claim):
     drawn = []
     monkeypatch.setattr(audit_page, "draw_rates", lambda rows, _title: drawn.append(rows))
-    audit_page.draw_release(with_rate(audited, claim, 0.12))
-    (found,) = (row for row in drawn[-1] if "user" in row["series"])
-    assert found["high"] == CLAIMS[claim]
+    release = replace(with_rate(audited, claim, 0.12), all_known=ATTACK)
+    audit_page.draw_release(release)
+    rows = [row for row in drawn[-1] if "user" in row["series"]]
+    assert rows[-1]["high"] == CLAIMS[claim]
+    # Adversaries who know all ratings re-identify most.
+    assert [row["name"] for row in rows] == [each.name for each in rates_of(release)]
+    assert rows[0]["name"] == "all ratings"
 
 
 def test_charts_are_drawn_for_all_figures(page, result):

@@ -16,13 +16,13 @@ from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of, map_texts
 from recveil.report.audit.groups import group_table
 from recveil.report.audit.text import (
-    capped,
     describe_alteration,
     describe_decision,
     describe_explanation,
     describe_matches,
     describe_sensitive,
     match_of,
+    rates_of,
 )
 from recveil.report.document import plain, same_figures
 from recveil.runtime.errors import RecveilError, first_sentence_of, printable_lines, quoted
@@ -73,11 +73,11 @@ def draw_release(release: AttackedRelease | None) -> Chart | None:
     if release is None:
         return None
     rates = [
-        (adversary.name, series, rate)
-        for adversary, attack in release.attacks
+        (each.name, series, rate)
+        for each in rates_of(release)
         for series, rate in (
-            ("equivalence class re-identified", attack.class_reidentified),
-            ("user re-identified", capped(release, attack.reidentified, attack.bound)),
+            ("equivalence class re-identified", each.class_reidentified),
+            ("user re-identified", each.reidentified),
         )
     ]
     return _draw_rates(rates)
