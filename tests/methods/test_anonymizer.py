@@ -195,7 +195,7 @@ class TestPromise:
     def test_no_rating_stands_in_it_by_more_than_chance(self, invented):
         """Labels do not change when ratings of a class's items do, but through the cluster."""
         result = describe_summary(summarize(SparseRows(5, seed=1).anonymize(invented), invented))
-        assert result[1].startswith("No rating is published")
+        assert result[1].startswith("No rating is copied")
         assert "do not hide who is in the data" in " ".join(result)
 
     def test_what_fewer_than_k_rated_is_left_out(self):

@@ -148,7 +148,7 @@ def test_likes_become_sets_of_items(likes, folder, ratings):
     assert verify(folder / "likes").holds
     settings = read(folder / "likes", "release.json")["settings"]
     assert (settings["feedback"], settings["cluster_size"]) == ("implicit", 30)
-    assert "No user's likes are published" in likes
+    assert "No user's likes are copied" in likes
     assert "it maps rows to users" in likes
     liked = Ratings.from_columns(
         ratings.users[ratings.user_positions()], ratings.items[ratings.indices]

@@ -396,9 +396,12 @@ def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
 
 @_describe.register
 def _(figures: SparseSummary, published: Published) -> Iterator[str]:
-    sampled = "No rating is published: items are sampled, and values are predictions"
+    sampled = (
+        "No rating is copied: items are sampled, and values are predictions, some of which equal "
+        "ratings"
+    )
     if published.scale.unary:
-        sampled = "No user's likes are published: the items of a row are sampled"
+        sampled = "No user's likes are copied: the items of a row are sampled"
     yield (
         f"{sampled}. Counts of the published items differ from those of the table by "
         f"{figures.mean_error:.1f} users on average, and {figures.max_error:.0f} at most."
