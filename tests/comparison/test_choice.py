@@ -135,7 +135,10 @@ def test_caveats_state_what_else_is_revealed():
     row = row._replace(membership_auc=None)
     result = " ".join(caveats_of(choose_setting([row], 0.5)))
     assert "AUC" not in result
-    assert "Membership inference was not measured; “recveil compare FILE --shadows 32”" in result
+    assert (
+        "Membership inference was not measured; shadow releases (“recveil compare FILE --shadows 32”)"
+        in result
+    )
 
 
 class TestWorth:

@@ -56,6 +56,17 @@ from recveil.workbench.worker import _name_uploads
             "the rows miss times; fix or drop them; it is empty",
         ),
         (
+            "it may reveal users. recveil audit --release measures how often.",
+            "it may reveal users. The page Check measures how often.",
+        ),
+        (
+            "no release; ask recveil verify what is wrong",
+            "no release; ask the page Check what is wrong",
+        ),
+        ("run recveil verify to see why", "use the page Check to see why"),
+        ("as recveil audit --risk writes it; no", "as the page Risk writes it; no"),
+        ("run recveil describe again", "use the page Release again"),
+        (
             "the JSON of recveil audit-lists; name one",
             "the JSON of recveil audit-lists; name one",
         ),

@@ -66,8 +66,11 @@ _PAGES = {
     "describe": "Release",
     "verify": "Check",
 }
+# An unquoted command ends before the words that say what it does.
+_AFTER_COMMAND = "again|leaves|measures|to|what|with|writes|wrote"
 _COMMAND = re.compile(
-    rf"“?\brecveil ({'|'.join(_PAGES)})(?![\w-])[^,;()]*?(?:”|(?=[,;()]|\.(?: |$)|$))"
+    rf"“?\brecveil ({'|'.join(_PAGES)})(?![\w-])[^,;()]*?"
+    rf"(?:”|(?=[,;()]| (?:{_AFTER_COMMAND})\b|\.(?: |$)|$))"
 )
 # Columns have menus of roles on the page Data, and no fields.
 _BY_PLACE = re.compile(r"select it by place with (user|item|rating|time) \(--\1 (\d+)\)")
@@ -151,6 +154,7 @@ def page_words(message: str) -> str:
     message = _OTHER_COMMAND.sub("", _ELSEWHERE.sub("", message))
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
     message = _EITHER.sub(r"\1", _TWICE.sub(r"\1\2", message))
+    message = message.replace("run the page", "use the page").replace(". the page", ". The page")
     message = _BY_PLACE.sub(r"give column \2 the role “\1”", message)
     message = _BY_NAME.sub(r"give \1 the role “\2”", message)
     message = message.replace(_BOTH_IDS, "check the roles of the columns and")

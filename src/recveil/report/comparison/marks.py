@@ -26,8 +26,7 @@ AXIS_NOTES = {
     "membership": "The share of members who are recognized (TPR) when 5% of the nonmembers are "
     "mistaken for members (FPR). A random guess recognizes 5%, so no risk is lower. The strongest "
     "of the adversaries counts who know 8, 16 or all ratings of a user. They use one release only; "
-    "an adversary who makes other releases for comparison usually recognizes more, which "
-    f"{SHADOWS_OF_ALL} measures.",
+    f"an adversary with shadow releases ({SHADOWS_OF_ALL}) usually recognizes more.",
     "attribute": "How much the row that best fits eight known ratings of a user adds to the AUC of "
     "inferring a declared attribute from these, of the attribute to which it adds most.",
     "shadows": "The share of the members of a release of one half of the users who are recognized "

@@ -102,8 +102,8 @@ _UNMEASURED = {
 }
 # Why a risk that is not above its baseline is no evidence of safety.
 _WEAK = {
-    "membership": f"these scores use one release only, and {SHADOWS_OF_ALL} usually recognizes "
-    f"more",
+    "membership": f"these scores use one release only; shadow releases ({SHADOWS_OF_ALL}) usually "
+    f"recognize more",
 }
 
 
@@ -940,8 +940,7 @@ def _describe_members(row: Row) -> list[str]:
     if shadows is not None:
         return []
     return [
-        f"Membership inference was not measured; {SHADOWS_OF_ALL} measures it, with releases made "
-        f"for comparison."
+        f"Membership inference was not measured; shadow releases ({SHADOWS_OF_ALL}) measure it."
     ]
 
 
