@@ -136,7 +136,7 @@ def test_caveats_state_what_else_is_revealed():
     result = " ".join(caveats_of(choose_setting([row], 0.5)))
     assert "AUC" not in result
     assert (
-        "Membership inference was not measured; shadow releases (“recveil compare FILE --shadows 32”)"
+        "was not measured; shadow releases (“recveil compare FILE --shadows 32”) measure it"
         in result
     )
 
