@@ -986,6 +986,7 @@ class TestUnclear:
         assert (choice.tied, choice.less_disclosing, choice.more_disclosing) == ([], [], [])
         assert choice.unclear == ([other] if gain > self.CLEAR.ndcg_retained else [])
         assert (other.title in describe_answer(choice)) == bool(choice.unclear)
+        assert ("retains most" in headline_of(choice)) != bool(choice.unclear)
 
     def test_it_is_the_answer_where_no_other_is_clear(self):
         unclear = {"lists_gain_retained_low": -0.1, "gain_retained_low": -0.1}

@@ -38,6 +38,14 @@ def test_the_answer_is_what_keeps_most_within_the_limits():
     assert found.caveats == caveats_of(found.choice)
 
 
+def test_a_setting_that_retains_more_less_clearly_is_named():
+    lists = {"ndcg": 0.19, "popularity_ndcg": 0.17, "lists_gain_retained": 0.4}
+    clear, more = (row._replace(**lists, lists_gain_retained_low=0.01) for row in (PADDED, SPARSE))
+    found = answer([clear, more._replace(lists_gain_retained_low=-0.1)], Question(limit=100))
+    assert (found.row, found.choice.unclear[0].title) == (clear, more.title)
+    assert "of those that clearly beat a baseline; “sparse, k = 5” retains more" in found.why[1]
+
+
 def test_with_other_limits_it_is_another_one():
     assert answer(ROWS, Question(limit=100)).row == RISKY
     assert answer(ROWS, Question(limit=100, min_k=5)).row == SPARSE

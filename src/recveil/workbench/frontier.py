@@ -279,8 +279,12 @@ def _describe_next(rows: list[Row], choice: Choice, question: Question) -> str:
         return f"This split does not distinguish it from {description}; take the safer of them."
     if choice.more_disclosing:
         return caveats_of(choice)[0]
-    n = len(safe)
-    return f"Of {n} settings within your limits it retains most utility; next is {description}."
+    start = f"Of {len(safe)} settings within your limits it retains most utility"
+    if choice.unclear:
+        more = choice.unclear[0]
+        figures = f"“{more.title}” retains more, less clearly: {format_lists(more)}"
+        return f"{start} of those that clearly beat a baseline; {figures}, {format_ratings(more)}."
+    return f"{start}; next is {description}."
 
 
 def _describe_facts(row: Row, question: Question) -> str:

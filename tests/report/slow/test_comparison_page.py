@@ -73,6 +73,16 @@ def test_settings_that_are_not_distinguished_are_named(invented):
     assert f"not distinguished: {'; '.join(titles)}" in text_of(comparison.to_html())
 
 
+def test_settings_that_retain_more_less_clearly_are_named(comparison):
+    lists = {"ndcg": 0.19, "popularity_ndcg": 0.17, "lists_gain_retained": 0.4}
+    lists |= {"is_gain_reliable": False, "is_ndcg_reliable": True}
+    one = next(row for row in comparison.rows if row.title == "padded, k = 5")
+    clear = one._replace(**lists, lists_gain_retained_low=0.01, ndcg_retained=0.6)
+    more = clear._replace(method="sparse", lists_gain_retained_low=-0.1, ndcg_retained=0.7)
+    text = text_of(dataclasses.replace(comparison, rows=[clear, more]).to_html())
+    assert "retains more, but does not clearly beat a baseline: sparse, k = 5" in text
+
+
 def test_labels_are_not_trusted(comparison):
     evil = "<img src=x onerror=alert(1)>\"'&"
     rows = [

@@ -386,7 +386,8 @@ def _warn_first(choice: Choice, row: Row) -> list[str]:
     else:
         instead = "no compared setting has far less"
     start = f"{amount[0]} {amount[1]} in {title}"
-    most = ", which retains most" if choice.decided_by else ", the answer"
+    is_most = choice.decided_by and not choice.unclear and not choice.more_disclosing
+    most = ", which retains most" if is_most else ", the answer"
     return [f"{start}{most}; {instead}.", f"{start}; {instead}.", f"{start}: see the alternatives."]
 
 
