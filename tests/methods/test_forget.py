@@ -19,6 +19,7 @@ from recveil.methods import anonymize, dry_run, forget, sample
 from recveil.methods.earlier_releases import find_earlier
 from recveil.publish import budget
 from recveil.ratings import Ratings
+from recveil.runtime.errors import notes_of
 from recveil.verification import verify
 from shared.methods_next_release import MANY, RATINGS, declare, publish, rows_of
 
@@ -117,8 +118,10 @@ def test_a_user_without_a_release_is_logged_and_not_published_later(series, toda
         assert entries_of(found.log)[-1]["decision"] == "not-published"
     found = forget(series[-1], user=UNKNOWN, ratings=today, output=tmp_path / "cleaned.csv")
     assert recveil.read(found.cleaned).n_users == recveil.read(today).n_users
-    with raises("id.erased", "1 user", WAITS, "line 1 of month-2.private/erasures.jsonl"):
+    with raises("id.erased", "1 user", "line 1 of month-2.private/erasures.jsonl") as caught:
         dry_run(today, series[0].parent / "next", previous=f"{series[-1]}.private", k=K)
+    assert notes_of(caught.value) == [f"erased: '{WAITS}'"]
+    assert f"'{WAITS}'" not in str(caught.value)
 
 
 @pytest.mark.parametrize("notation", ["0{}", " {} ", "{}.0", "{}.00", "+{}", "2.1e1"])
@@ -134,12 +137,13 @@ def test_an_erased_user_is_rejected_in_any_notation(series, today, notation):
     ]
     today.write_text("\n".join([*lines, ""]))
     folder = series[0].parent
-    with raises("id.erased", other, "line 1 of month-2.private/erasures.jsonl"):
+    with raises("id.erased", "line 1 of month-2.private/erasures.jsonl") as caught:
         dry_run(today, folder / "next", previous=f"{series[-1]}.private", k=K)
+    assert other in notes_of(caught.value)[0]
     # Earlier versions logged the id alone as it was given.
     entry = {k: v for k, v in entries_of(log)[0].items() if k != "normal_sha256"}
     log.write_text(f"{json.dumps(entry)}\n")
-    with raises("id.erased", other):
+    with raises("id.erased"):
         dry_run(today, folder / "next", previous=f"{series[-1]}.private", k=K)
 
 
@@ -151,7 +155,7 @@ def test_the_log_of_an_odd_notation_rejects_the_usual_one(series, today):
     odd = today.with_name("odd.csv")
     odd.write_text("\n".join([*lines, ""]))
     assert forget(series[-1], user=f"0{WAITS}", ratings=odd).is_known
-    with raises("id.erased", WAITS):
+    with raises("id.erased"):
         dry_run(today, series[0].parent / "next", previous=f"{series[-1]}.private", k=K)
 
 

@@ -58,6 +58,7 @@ from recveil.release.sides import Unpicklable
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import (
     RecveilError,
+    add_note,
     describe_count,
     listed,
     quoted,
@@ -158,13 +159,16 @@ class PreviousRelease(Unpicklable):
             places |= dict.fromkeys(of_user)
         if erased:
             first, *more = places
-            raise RecveilError(
+            error = RecveilError(
                 f"the table has {describe_count(len(erased), 'user')} whose erasure is logged in "
                 f"the series of {self.name} ({first}{f' and {len(more):,} more' * bool(more)}), in "
-                f"this or another notation: {listed(erased, 40)}; remove their rows, or, if it is "
-                f"another user or agrees, move the lines to another log",
+                f"this or another notation; remove their rows, or, if it is another user or "
+                f"agrees, move the lines to another log",
                 code="id.erased",
             )
+            # Logs of errors must not keep an erased id.
+            add_note(error, f"erased: {listed(erased, 40)}")
+            raise error
 
     def reject_branch(self, output: Path) -> None:
         """Raise a RecveilError if a release next to it, or to the output, follows it, too."""

@@ -59,6 +59,8 @@ class Jobs:
         self._is_closed = False
         # State and error of ended jobs that could not be written, as on a full disk.
         self._unnoted: dict[int, tuple[str, str]] = {}
+        # Errors with notes, such as the id of an erased user, which must not be written.
+        self._errors_with_notes: dict[int, str] = {}
 
     def start(
         self,
@@ -160,9 +162,9 @@ class Jobs:
                 running.has_ended.wait(_PATIENCE)
 
     def unnoted(self) -> dict[int, str]:
-        """Return the errors of jobs whose end could not be written to the project."""
+        """Return the errors of jobs that are not, or not as a whole, in the project."""
         with self._lock:
-            return {
+            return self._errors_with_notes | {
                 number: error
                 or f"It is {state}, but that could not be written to the project: its disk may be "
                 f"full. Make room, and run it again."
@@ -249,7 +251,10 @@ class Jobs:
         _close(process.stdout)
         if ended is None:
             return self._describe_death(running, process.returncode)
-        state, reason = ended
+        state, reason, *notes = ended
+        if notes:
+            with self._lock:
+                self._errors_with_notes[running.job.id] = "; ".join([reason, *notes])
         return state, reason
 
     def _describe_death(self, running: Running, code: int) -> tuple[str, str]:

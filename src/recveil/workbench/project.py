@@ -632,7 +632,8 @@ class Project:
             )
             if state == "done":  # an id must not outlive its erasure
                 run(
-                    "UPDATE jobs SET settings = json_remove(settings, '$.user') "
+                    "UPDATE jobs SET settings = json_remove(settings, '$.user'), "
+                    "error = CASE error WHEN '' THEN '' ELSE 'it may name an erased user' END "
                     "WHERE task = 'forget'"
                 )
             self._log_end(number, state)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.runtime.atomic_writes import write_atomically
-from recveil.runtime.errors import RecveilError, first_line_of, reject_interruption
+from recveil.runtime.errors import RecveilError, first_line_of, notes_of, reject_interruption
 from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.runtime.memory import lacks_memory, not_enough
 from recveil.runtime.progress import Cancelled, HowFar, listening
@@ -74,7 +74,8 @@ def work(wire: Wire, job: Mapping[str, Any]) -> None:
     except Exception as error:
         with suppress(KeyboardInterrupt):
             reject_interruption(error)
-            wire.report("ended", ["failed", _name_uploads(_describe_error(error), folder)])
+            reason = _name_uploads(_describe_error(error), folder)
+            wire.report("ended", ["failed", reason, *notes_of(error)])
             return
         wire.report("ended", ["cancelled", ""])
 

@@ -406,6 +406,22 @@ class TestErasure:
         assert (second.state, second.error) == ("done", "")
         assert verify(second.settings["output"], against=first.settings["output"]).holds
 
+    def test_an_error_states_an_erased_id_on_the_page_and_never_in_the_log(self, dropped):
+        form = {"method": "sparse", "k": "4", "file_format": "csv"}
+        dropped.send("/release/make", name="first", **form)
+        (first,) = dropped.wait("release")
+        dropped.send(f"/release/{first.id}/forget", user="007")
+        (other,) = dropped.wait("release forget")
+        assert "'7'" in other.error
+        self.erase(dropped)
+        dropped.send("/release/make", name="second", previous=str(first.id), **form)
+        (job,) = dropped.wait("release")
+        assert job.state == "failed"
+        assert "erased: &#39;7&#39;" in dropped.get("/release").text
+        for each in dropped.bench.project.jobs():
+            assert "'7'" not in each.error
+        assert "&#39;7&#39;" not in dropped.get("/log").text
+
     def test_rows_of_few_users_have_to_be_replaced(self, made):
         job = self.erase(made)
         assert made.bench.project.result(job)["decision"] == "replace"
