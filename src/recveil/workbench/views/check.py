@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from recveil.release.claim import published_claims
+from recveil.release.claim import claim_kind, published_claims
 from recveil.report.verification import describe_verdict
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.project import CHECKED, Job, Result, Settings, Uploaded
@@ -49,12 +49,20 @@ def _page(request: Request) -> Response:
         result=result,
         verdict=describe_verdict(result["verification"]) if result else "",
         options={} if job is None else job.settings["options"],
+        lacks_private=release is not None and _lacks_private(release, result),
         with_table=job is not None and bool(job.settings["source"]),
         is_drawn=job is not None and (project.job_folder(job.id) / AUDIT_PAGE).is_file(),
         claims=published_claims(),
         columns=_COLUMNS,
         commands=_format_commands(job, result) if job and result else [],
     )
+
+
+def _lacks_private(release: Mapping[str, Any], result: Result | None) -> bool:
+    """Return whether an attack would need a private folder, which no zip has."""
+    if result is None or not (release["dropped"] and result["is_release"]):
+        return False
+    return claim_kind(result["verification"]["claim"]).contains_users
 
 
 async def _upload(request: Request) -> Response:
