@@ -494,4 +494,4 @@ STAGES["audit --release, sparse, k = 5"] = Stage({"recveil": verb("audit", of_re
 STAGES["evaluate, sparse, k = 5"] = Stage(
     {"recveil": verb("evaluate", "--split", "0.2", of_release=True)}, {}
 )
-STAGES["compare"] = Stage({"recveil": verb("compare", "-o", "FOLDER/compared")}, {"recveil": 10})
+STAGES["compare"] = Stage({"recveil": verb("compare", "-o", "FOLDER/compared")}, {})
