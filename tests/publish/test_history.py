@@ -6,7 +6,7 @@ import pytest
 
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
-from recveil.publish.history import Promised, describe_history
+from recveil.publish.history import Promised, describe_history, each_run
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +65,12 @@ def test_no_sense_is_refused(changed, tmp_path):
     assert describe_history(result, tmp_path) == (Promised(**entry),)
     with pytest.raises((TypeError, ValueError)):
         describe_history({**result, "history": [entry | changed]}, tmp_path)
+
+
+def test_of_losses_that_disagree_the_largest_counts():
+    high = Promised("a", "differentially-private", 2.0, 1e-6, 0.0)
+    low = Promised("b", "differentially-private", 1.0, 8e-6, 0.0, ("a", "c", "d"))
+    for some in ((high, low), (low, high)):
+        found = {each.sha256: each.loss for each in each_run(some)}
+        assert found["a"] == (2.0, 2e-6, 0.0)
+        assert found["b"] == found["c"] == found["d"] == (0.5, 2e-6, 0.0)

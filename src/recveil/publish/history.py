@@ -49,6 +49,11 @@ class Promised(NamedTuple):
         return cls(sha256, claim.kind, *totals, ledger.earlier)
 
     @property
+    def loss(self) -> tuple[float, float, float]:
+        """Its mu, delta and delta of the threshold; 0 if unknown."""
+        return self.mu or 0.0, self.delta or 0.0, self.threshold_delta or 0.0
+
+    @property
     def contains_users(self) -> bool:
         """Whether its records belong to users; True if unknown."""
         return self.kind is None or claim_kind(self.kind).contains_users
@@ -94,15 +99,20 @@ def each_once(history: Iterable[Promised]) -> list[Promised]:
 
 
 def each_run(history: Iterable[Promised]) -> list[Promised]:
-    """Return the known loss of each run: noisy sums that several releases reuse were spent once."""
+    """Return the known loss of each run: noisy sums that several releases reuse were spent once.
+
+    If releases disagree on a run, the largest loss counts.
+    """
     runs: dict[str, Promised] = {}
     for promised in each_once(history):
-        mu, delta, n = promised.mu, promised.delta, 1 + len(promised.earlier)
-        if mu is None or delta is None:
+        if promised.mu is None:
             continue
-        one = promised._replace(mu=mu / math.sqrt(n), delta=delta / n, earlier=())
+        n, (mu, delta, _) = 1 + len(promised.earlier), promised.loss
+        one = promised._replace(mu=mu / math.sqrt(n), delta=delta / n)
         for sha256 in (promised.sha256, *promised.earlier):
-            runs.setdefault(sha256, one._replace(sha256=sha256))
+            found = runs.get(sha256, one), one
+            mu, delta, threshold = map(max, *(each.loss for each in found))
+            runs[sha256] = Promised(sha256, one.kind, mu, delta, threshold)
     return list(runs.values())
 
 
