@@ -168,6 +168,15 @@ class TestAllRatings:
         assert "all and rows" in describe_risk(row, REIDENTIFICATION)
         assert "40 targets" in describe_risk(row, REIDENTIFICATION)
 
+    def test_where_no_other_adversary_has_a_target_they_are_the_risk(
+        self, evaluation, plain_evaluation
+    ):
+        idle = plain_evaluation(risk=0.0, attacked=0)["disclosure"]["attacks"]
+        evaluation["disclosure"]["attacks"] = idle
+        row = self.row(evaluation)
+        assert (row.risk, row.risk_by, row.risk_targets) == (0.18, "all and rows", 40)
+        assert row.most_targets_attacked == 0
+
     def test_coverage_and_links_are_of_those_who_know_a_number(self, evaluation):
         row = self.row(evaluation)
         assert (row.targets, row.targets_attacked, row.most_targets_attacked) == (200, 200, 200)

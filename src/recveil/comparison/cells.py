@@ -194,8 +194,7 @@ class Cell:
 
         The latter attack where users share rows of few items, as in the audit.
         """
-        strongest = self.strongest
-        if strongest is None or not strongest["targets_attacked"]:
+        if self.strongest is None:
             return []
         by_all = self.figure("disclosure").get("by_all_ratings", [])
         return [one for one in (*self.attacks, *by_all) if one["targets_attacked"]]

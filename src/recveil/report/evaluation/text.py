@@ -348,9 +348,10 @@ def _disclosure(
         return {**parts_of(disclosure), "worst": None, "links": None}
     adversary, strongest = disclosure.strongest
     by_all = _by_all_ratings(disclosure)
-    worst = _figures_of(adversary.name, strongest)
-    if strongest.attacked:
-        worst = max([worst, *by_all], key=lambda each: each["reidentified"].ranked)
+    worst = max(
+        [_figures_of(adversary.name, strongest), *by_all],
+        key=lambda each: each["reidentified"].ranked,
+    )
     return {
         **parts_of(disclosure),
         "by_all_ratings": by_all,
