@@ -139,6 +139,13 @@ MEANINGS = {
     "as a share of the gain from the raw labels",
     "★": "no other setting with a guarantee is both safer and better",
 }
+# What a reader needs who has never seen these; --explain has all.
+SHORT_MEANINGS = {
+    "class re-identified": "its row alone fits best",
+    "user re-identified": "a random pick among the users of the best rows",
+    "record alone on top": "the target's own record alone fits best",
+    "user re-identified, ties shared": "equally good records share one success",
+}
 
 
 # Of matches with other decision parameters, by the beginning of the term.

@@ -14,7 +14,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from recveil.io.options import format_command as format_any_command
+from recveil.report.audit.disclosure import MADE_ALIKE
 from recveil.report.document import same_figures
+from recveil.report.glossary import SHORT_MEANINGS
 from recveil.runtime.errors import RecveilError, printable_lines
 from recveil.runtime.number_format import format_bounds, format_duration, format_number, percent
 from recveil.workbench.guard import FILE_NAME, FORM, Keys
@@ -87,6 +89,7 @@ class Workspace:
             "page_words": page_words,
             "same_figures": same_figures,
         }
+        self._templates.globals |= {"meanings": SHORT_MEANINGS, "made_alike": MADE_ALIKE}
 
     def render_page(
         self, request: Request, name: str, *, status: int = 200, **values: Any

@@ -68,6 +68,8 @@ class TestANamedRelease:
         assert found["not_attacked"] == ""
         page = browser.get("/check").text
         assert found["risks"]["headline"] in page
+        assert "class re-identified: its row alone fits best" in page
+        assert ("made alike without a fifth" in page) == bool(found["release"]["membership"])
         assert f"--release {release}" in page
         assert browser.get(f"/risk/{job.id}/audit.html").status_code == 200
         assert sorted(each.name for each in release.parent.rglob("*")) == before

@@ -41,7 +41,7 @@ from recveil.report.audit.text import (
     warnings_of,
     warnings_of_release,
 )
-from recveil.report.glossary import MEANINGS, meaning_of
+from recveil.report.glossary import MEANINGS, SHORT_MEANINGS, meaning_of
 from recveil.report.terminal import escape, first_fitting, show_left_out, table_of, without
 from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import estimate, percent
@@ -73,15 +73,6 @@ _FIGURES = (
     *("TPR at 5% FPR", "attributes", "points by membership", "nonmembers"),
     "control",
 )
-
-
-# What a reader needs who has never seen these; --explain has all.
-_SHORT_MEANINGS = {
-    "class re-identified": "its row alone fits best",
-    "user re-identified": "a random pick among the users of the best rows",
-    "record alone on top": "the target's own record alone fits best",
-    "user re-identified, ties shared": "equally good records share one success",
-}
 
 
 def _fitting(
@@ -158,11 +149,11 @@ def show_rates(console: Console, release: AttackedRelease, page: str = "") -> No
     if (class_name := names["class_reidentified"]) in shown:
         guesses = sorted(each.class_baseline for each in rates)
         ends = dict.fromkeys(map(percent, (guesses[0], guesses[-1])))  # of some, fewer users count
-        meaning = _SHORT_MEANINGS.get(class_name, MEANINGS[class_name])
+        meaning = SHORT_MEANINGS.get(class_name, MEANINGS[class_name])
         legend.append(f"{class_name}: {meaning} (a constant guess: {' to '.join(ends)})")
     for name in (names["reidentified"], names["bound"]):
         if name in shown:
-            legend.append(f"{name}: {_SHORT_MEANINGS.get(name, MEANINGS[name])}")
+            legend.append(f"{name}: {SHORT_MEANINGS.get(name, MEANINGS[name])}")
     console.print(f"Shares of all targets, with 95% intervals; {'; '.join(legend)}.")
 
 
