@@ -282,6 +282,16 @@ def test_a_signed_dossier_keeps_the_data_that_its_release_was_made_from(dropped)
         assert "its reading has changed" in page
 
 
+def test_the_dossier_names_columns_by_place_as_columns(dropped):
+    dropped.send("/data/reading", user="1", item="2", rating="3")
+    dropped.wait("data", "risk")
+    dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
+    (made,) = dropped.wait("release")
+    page = dropped.get(f"/release/{made.id}/dossier").text
+    for role, place in (("user", 1), ("item", 2), ("rating", 3)):
+        assert f'<th scope="row">{role}</th><td>column {place}</td>' in page
+
+
 def test_a_decision_has_no_future_date_and_keeps_the_earlier_ones(dropped):
     dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
     (made,) = dropped.wait("release")
