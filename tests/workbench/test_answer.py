@@ -188,6 +188,12 @@ def test_items_that_are_kept_only_if_they_are_public_are_marked():
     assert [line.has_public_items for line in tabulate(rows, Question())] == [False, True, False]
 
 
+def test_a_public_list_of_items_is_named_before_a_release_is_made():
+    for row in (DRAWN, SPARSE):
+        rest = answer(ROWS, Question(limit=20, setting=row.title)).rest
+        assert ("mark “The list of items is public”" in rest) == (row == DRAWN)
+
+
 def test_settings_that_are_not_distinguished_are_named():
     near = {"ndcg_retained_low": 0.3, "ndcg_retained_high": 0.8}
     found = answer(

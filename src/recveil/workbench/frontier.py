@@ -56,6 +56,7 @@ from recveil.report.comparison.text import (
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.number_format import format_bounds, format_number, percent
 from recveil.runtime.safe_repr import brief
+from recveil.workbench.wording import FIELD_TITLES
 
 _ANY_RISK = 100
 _NO_OTHER = "No other finished setting is within your limits and beats popularity or averages."
@@ -173,6 +174,8 @@ def answer(rows: Iterable[Row], question: Question, n_unfinished: int = 0) -> An
     if row is not None and _is_beyond_limits(row, question):
         reason = _explain_violations(row, question)
         rest, reasons = f"{reason[:1].upper()}{reason[1:]}.", why[:-1]
+    if row is not None and (difference := describe_catalog(row)):
+        rest = f"{rest} {difference}".strip()
     return Answer(
         choice=choice,
         row=row,
@@ -185,6 +188,14 @@ def answer(rows: Iterable[Row], question: Question, n_unfinished: int = 0) -> An
         warnings=risk_warnings(rows, question.axis),
         is_publishable=row is not None and row.problem is None and is_promise(row.promise),
     )
+
+
+def describe_catalog(row: Row) -> str:
+    """Describe how a release differs from a setting compared with public items; may be empty."""
+    title = FIELD_TITLES["public_items"]
+    same = f"The comparison took the list of items as public: on the page Release, mark “{title}”"
+    lost = "if it is; otherwise the release loses rare items, maybe most"
+    return f"{same} {lost}." * takes_public_items(row)
 
 
 def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:

@@ -23,7 +23,15 @@ from recveil.report.comparison.text import (
     publishes_most,
 )
 from recveil.runtime.errors import RecveilError, quoted
-from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
+from recveil.workbench.frontier import (
+    Question,
+    answer,
+    describe_catalog,
+    draw,
+    rows_of,
+    tabulate,
+    warnings_for,
+)
 from recveil.workbench.project import Input, Job, Project, Result, Settings
 from recveil.workbench.table_source import is_current, place_of, reject_changed, source_settings
 from recveil.workbench.tasks import (
@@ -247,7 +255,8 @@ def _take(request: Request) -> Response:
         )
     project.save_for(table, "question", question._asdict())
     kept = format_kept(row)
-    why = [*answered.why, *([f"{kept[:1].upper()}{kept[1:]}."] if kept else [])]
+    kept = f"{kept[:1].upper()}{kept[1:]}." if kept else ""
+    why = [*answered.why, *filter(None, (kept, describe_catalog(row)))]
     setting = {"method": row.method, "k": row.k, "title": row.title, "why": why}
     project.save_for(table, "setting", {**setting, "reading": table.reading})
     project.note(f"chose “{row.title}” for {table.name}: {' '.join(why)}", input=table.id)
