@@ -323,6 +323,21 @@ def test_each_dossier_lists_all_releases_of_its_table(dropped):
         assert "the claim of none covers that" in page
 
 
+def test_a_dossier_lists_releases_of_the_same_users_from_other_files(dropped, small_table):
+    form = {"method": "sparse", "k": "4", "file_format": "csv"}
+    dropped.send("/release/make", name="first", **form)
+    (first,) = dropped.wait("release")
+    dropped.drop("other.csv", small_table.replace(b",5.0", b",4.0"))
+    dropped.wait("data", "risk")
+    dropped.send("/release/make", name="second", **form)
+    (second,) = dropped.wait("release")
+    for job, table in ((first, "other.csv"), (second, "shop.csv")):
+        page = dropped.get(f"/release/{job.id}/dossier").text
+        listed = page.partition("All releases of this table")[2].partition("</table>")[0]
+        assert re.findall('scope="row">([a-z]+)', listed) == ["second", "first"]
+        assert f"from {table}<" in listed
+
+
 def test_the_page_says_if_the_files_have_changed(dropped):
     dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
     (made,) = dropped.wait("release")

@@ -183,6 +183,8 @@ class Result(TypedDict, total=False):
     # Of a release, or a check of one
     name: str
     sha256: str
+    # SHA-256 of release.json of earlier releases of the same users, by their ids
+    linked: list[str]
     verification: Mapping[str, Any]
     is_release: bool
     statements: list[str]

@@ -619,6 +619,7 @@ def make_release(job: Assignment) -> Mapping[str, object]:
         "caution": claim_kind(result.claim).caution,
         "sha256": FileEntry.of(output / MANIFEST).sha256,
         "ratings_sha256": released.private.ratings_sha256,
+        "linked": [each.sha256 for earlier in written.earlier for each in earlier.history],
         "card": (output / CARD).read_text(encoding="utf-8"),
         "preview": [row._asdict() for row in preview(output)],
         "statements": [

@@ -139,9 +139,11 @@ def load_decision(project: Project, result: Result) -> Mapping[str, Any] | None:
 
 @brief
 class ReleaseLine(NamedTuple):
-    """A release of a table, as the dossiers of all its releases list it."""
+    """A release of a table or its users, as the dossiers of all its releases list it."""
 
     name: str
+    # The name of another table
+    table: str
     made: str
     method: str
     sha256: str
@@ -153,11 +155,15 @@ class ReleaseLine(NamedTuple):
 
 
 def list_releases(project: Project, shown: Job) -> list[ReleaseLine]:
-    """Return all releases of the table of a release, the newest first."""
-    lines = []
+    """Return all releases of the table of a release, or linked to it, the newest first."""
+    lines, this = [], project.result(shown) or Result()
     for job in project.jobs():
         result = project.result(job) if job.task == "release" else None
-        if result is None or job.input != shown.input:
+        if result is None:
+            continue
+        is_linked = result["sha256"] in this.get("linked", ())
+        is_linked |= this.get("sha256") in result.get("linked", ())
+        if job.input != shown.input and not is_linked:
             continue
         options, k = job.settings["options"], job.settings["k"]
         parts = [options["method"], *([] if k is None else [f"k = {k}"])]
@@ -166,6 +172,7 @@ def list_releases(project: Project, shown: Job) -> list[ReleaseLine]:
         lines.append(
             ReleaseLine(
                 name=result["name"],
+                table="" if job.input == shown.input else project.input(job.input or 0).name,
                 made=job.ended,
                 method=", ".join(parts),
                 sha256=result["sha256"],
