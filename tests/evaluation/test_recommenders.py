@@ -178,7 +178,9 @@ class TestItemNeighbours:
                     expected = (s * x * y).sum() / np.sqrt((s * x * x).sum() * (s * y * y).sum())
                     assert cosines[one, two] == pytest.approx(expected, abs=1e-9)
 
-    def test_columns_are_multiplied_as_by_scipy(self, invented):
+    @pytest.mark.parametrize("block", [1 << 23, 100, 1])
+    def test_columns_are_multiplied_as_by_scipy(self, invented, monkeypatch, block):
+        monkeypatch.setattr(rating_predictors, "_BLOCK_CELLS", block)
         rows, rng = UserRows.from_ratings(invented), np.random.default_rng(3)
         left, right = rng.normal(size=(2, rows.values.size))
         (sums,) = multiply_columns(rows, invented.n_items, [(left, right)])

@@ -5,7 +5,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks import AttackTarget
-from recveil.evaluation import TrainingTable, UserRows, inner_splits
+from recveil.evaluation import TrainingTable, UserRows, inner_splits, split
 from recveil.evaluation.split import enough_for_errors
 from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings, RatingScale
@@ -120,6 +120,13 @@ class TestInnerSplits:
 
     def test_one_row_can_hold_nothing_out(self):
         assert inner_splits(table_of([{0: 1.0, 1: 2.0}], [7])) == ()
+
+    def test_of_many_rows_some_are_held_out(self, monkeypatch):
+        monkeypatch.setattr(split, "MOST_ROWS", 7)
+        rows = [{item: 1.0 + item % 5, item + 1: 2.0} for item in range(100)]
+        splits = inner_splits(table_of(rows, [1] * 100, n_items=101))
+        assert {inner.known.n_users for inner in splits} == {7}
+        assert {inner.table.rows.n_users for inner in splits} == {80}
 
     def test_labels_of_held_out_rows_become_ratings(self):
         """Of 4,000 labels of 3.25, a quarter is rounded up; what is learnt from stays as it is."""

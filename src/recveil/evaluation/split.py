@@ -347,6 +347,8 @@ _INNER_SHARE = 0.2
 _FULL = 0.5
 # Rows are held out a fifth at a time until so many were, but of fewer rows, each so many times.
 PARTS, LEAST_ROWS, _MOST_TIMES = 5, 100, 10
+# Of a larger part, so many rows are drawn; scores of all its items take memory.
+MOST_ROWS = 4_096
 # Lists have more noise than errors: each row is held out once, up to so many.
 _LEAST_LISTS = 1_000
 
@@ -625,7 +627,7 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
     tuple of InnerSplit
         As many as are needed to hold out every row, or 1,000 of them; 100 for a full table, whose
         lists are uninformative; with fewer than 100 rows, each several times, up to ten times. None
-        if there are fewer than two rows.
+        if there are fewer than two rows. A split has up to 4,096 held-out rows.
 
     Examples
     --------
@@ -691,7 +693,10 @@ def _alike(rows: UserRows) -> tuple[NDArray[np.int64], int]:
 def _hold_out_rows(
     table: TrainingTable, chosen: NDArray[np.bool_], rng: np.random.Generator
 ) -> InnerSplit:
-    rows, left = table.rows.take(np.flatnonzero(chosen)), np.flatnonzero(~chosen)
+    held_rows, left = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+    if held_rows.size > MOST_ROWS:
+        held_rows = np.sort(rng.choice(held_rows, MOST_ROWS, replace=False))
+    rows = table.rows.take(held_rows)
     rows = rows._replace(values=_draw_ratings(rows.values, table.scale, rng))
     wanted = np.floor(_INNER_SHARE * np.diff(rows.indptr) + 0.5)
     held = lowest_in_rows(rows.indptr, rng.random(rows.indices.size), wanted)
