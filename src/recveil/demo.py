@@ -18,6 +18,7 @@ from recveil.attacks import (
 )
 from recveil.datasets import make_ratings
 from recveil.methods import SparseRows, Synthesizer
+from recveil.methods.base import with_private
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.release.claim import bounds_of
@@ -98,7 +99,7 @@ def demo(
         matches = match_known_ratings(ratings, KNOWN, seed=seed)
         verifications = (
             release.write(output, force=force),
-            synthetic.write(synthetic_output, force=force),
+            with_private(synthetic, find_linkage=None).write(synthetic_output, force=force),
         )
         begin(inferring)
         held_out = hold_out(ratings, anonymizer, seed=seed)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import warnings
 
 import numpy as np
 import pytest
@@ -67,6 +68,18 @@ def test_one_next_to_the_output_is_seen(ratings, tmp_path):
     with pytest.raises(SystemExit) as ended:
         main(shlex.split(command.replace("RATINGS", str(tmp_path / "ratings.csv"))))
     assert ended.value.code == 0
+
+
+def test_one_next_to_a_release_in_memory_is_seen_when_it_is_written(ratings, tmp_path):
+    write(ratings, tmp_path / "march")
+    release = anonymize(ratings, k=5, seed=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LinkageWarning)
+        release.verify()
+        with pytest.raises(LinkageWarning, match=r"60 of these users .*, 'march'"):
+            release.write(tmp_path / "april")
+        (tmp_path / "elsewhere").mkdir()
+        release.write(tmp_path / "elsewhere" / "april")
 
 
 def test_its_published_folder_may_be_gone(ratings, tmp_path):

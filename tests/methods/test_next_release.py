@@ -8,6 +8,7 @@ import itertools
 import json
 import pickle
 import shutil
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from recveil.methods.sparse.classes import deal_lengths
 from recveil.methods.sparse.next_classes import cluster_classes
 from recveil.ratings import Ratings
 from recveil.release.manifest_reader import known_manifest
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import LinkageWarning, RecveilError
 from recveil.verification import verify
 from shared.methods_next_release import (
     DECLARED,
@@ -275,6 +276,17 @@ def test_only_releases_outside_the_series_are_warned_of(alone, tmp_path):
         with raises("release.followed", "june"):
             attempt(ratings, tmp_path / "july", **options)
     anonymize(ratings, tmp_path / "june", force=True, **options)
+
+
+def test_of_two_followers_in_memory_one_is_written(alone, tmp_path):
+    march, ratings = alone(0), only(RATINGS, MONTHS[1])
+    options = {"k": 5, "previous": f"{march}.private"}
+    april, copy = (anonymize(ratings, **options, seed=seed) for seed in (1, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LinkageWarning)
+        april.write(tmp_path / "april")
+    with raises("release.followed", "april"):
+        copy.write(tmp_path / "copy")
 
 
 def test_settings_that_fit_no_series_are_rejected(series, tmp_path):

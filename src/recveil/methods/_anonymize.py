@@ -24,7 +24,15 @@ from recveil.io.item_features import ItemTable
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.base import anonymize_hidden, check_k, check_seed, seed_or_random, with_private
-from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, others, without
+from recveil.methods.earlier_releases import (
+    Earlier,
+    find_earlier,
+    find_linkage,
+    history_of,
+    others,
+    reject_branch,
+    without,
+)
 from recveil.methods.previous_release import PreviousRelease, read_previous
 from recveil.methods.published_items import read_published_items
 from recveil.methods.published_users import add_attributes, reject_attributes
@@ -610,7 +618,7 @@ def anonymize(
                 if expected is not None:
                     check_size(request, expected, on_estimate)
             begin(_WRITING)
-            verification = release.write(
+            verification = with_private(release, find_linkage=None).write(
                 output,
                 layout=layout,
                 file_format=file_format,
@@ -709,7 +717,8 @@ def _make(ready: Prepared, *, hide_items: bool) -> Release:
     is_first = table is not None and not table.about.values and published.predecessor is None
     if table is not None and is_first and "attributes" in ready.options:
         ready.options["attributes"].check_published(table.columns)
-    return Release(published, replace(sides.private, protection=ready.protection))
+    private = replace(sides.private, protection=ready.protection, find_linkage=find_linkage)
+    return Release(published, private)
 
 
 def prepare(
@@ -863,7 +872,7 @@ def _read_previous(maker: Maker, path: str | PathLike[str]) -> PreviousRelease:
 
 def _reject_branch(previous: PreviousRelease | None, output: Path | None) -> None:
     if previous is not None and output is not None:
-        previous.reject_branch(output)
+        reject_branch(previous.folder, previous.releases[-1], output)
 
 
 def _checked_output(request: AnonymizeRequest, *, is_dry: bool) -> Path | None:

@@ -32,7 +32,7 @@ from recveil.io.ingestion import observe_raw_columns, reject_unknown_keywords
 from recveil.io.options import OtherReadingOptions, ReadingOptions, option_words
 from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing, resolve_target, write_ratings
-from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, without
+from recveil.methods.earlier_releases import Earlier, find_earlier, followers, history_of, without
 from recveil.methods.previous_release import PreviousRelease, read_classes, salted_digest
 from recveil.methods.riskiest_users import ratings_left
 from recveil.publish._convert import reject_input
@@ -546,7 +546,7 @@ def _series_of(
     if not manifest.contains_users:
         return [], 0
     newest = read_classes(folder, private)
-    if follower := next(newest.followers(), None):
+    if follower := next(followers(folder, newest.releases[-1]), None):
         raise RecveilError(
             f"{folder.name}: {follower.name} follows it, and has a row of each of its users, too; "
             f"name the newest release of the series",

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from recveil.io import Reading, read, understand
 from recveil.io.ingestion import how_to_date, warn_of_reading, without_dates
+from recveil.methods.earlier_releases import find_linkage
 from recveil.publish import Release
 from recveil.publish.size_estimate import Expected
 from recveil.ratings import Ratings, RatingScale
@@ -304,6 +305,7 @@ def assemble(
         ratings_sha256=digest_of(ratings),
         measure_coverage=partial(measure_coverage, ratings),
         search_items=partial(search_ratings, ratings),
+        find_linkage=find_linkage,
         continuation=continuation,
     )
     return Release(published, private)

@@ -1,7 +1,8 @@
 """Find earlier releases of the same users."""
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 from recveil.publish.history import Promised, describe_history
 from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry, private_folder
 from recveil.release.private_folder import assignment_files, read_assignment
+from recveil.release.sides import Sides
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, quoted, reason_of
+from recveil.runtime.reportable import reporter_of
 from recveil.runtime.safe_repr import brief
 
 
@@ -95,6 +98,47 @@ def find_earlier(
 
 def _private_of(named: Path) -> Path:
     return named.resolve() if (named / PRIVATE_MANIFEST).is_file() else private_folder(named)
+
+
+def find_linkage(release: Sides, output: Path) -> Callable[[], list[str]]:
+    """Raise for a branch of a series; return a function that warns once the release is written."""
+    private, claim = release.private, release.published.claim
+    series, releases = private.continuation, tuple[str, ...]()
+    if series is not None:
+        releases = series.releases
+        reject_branch(series.folder, releases[-1], output)
+    earlier = without(find_earlier(private.users, output), releases)
+
+    if private.record_output is not None:  # the ledger's warning has what these spent
+        earlier = [each for each in earlier if not each.has_ledgers]
+
+    def describe() -> list[str]:
+        reporter, left = reporter_of(release), others(earlier, output)
+        found = reporter.linkage_warnings(left, output, claim, private.ratings_sha256)
+        return list(reporter.first_of(found))
+
+    return describe
+
+
+def reject_branch(previous: Path, sha256: str, output: Path) -> None:
+    """Raise a RecveilError if a release next to the previous one or the output follows it, too."""
+    for folder in followers(previous, sha256, output.resolve().parent):
+        if folder != output.resolve():
+            raise RecveilError(
+                f"previous (--previous): {folder.name} follows {quoted(previous.name)} already, "
+                f"and two releases that follow the same one may leave users alone; give --previous "
+                f"{folder.name}.private, or delete it if it was never published",
+                code="release.followed",
+            )
+
+
+def followers(release: Path, sha256: str, *others: Path) -> Iterator[Path]:
+    """Yield the releases that follow one, next to it and in other folders."""
+    folders = {release.resolve().parent, *others}
+    for file in sorted(file for folder in folders for file in folder.glob(f"*/{MANIFEST}")):
+        with suppress(OSError, ValueError, AttributeError):
+            if json.loads(read_whole(file).decode()).get("previous") == sha256:
+                yield file.parent
 
 
 def history_of(earlier: Iterable[Earlier]) -> list[Promised]:

@@ -25,8 +25,6 @@ as counterfeits.
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from os import PathLike
@@ -44,7 +42,7 @@ from recveil.publish.release import ReleaseFolder
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import plain_column
 from recveil.release.dates import period_of
-from recveil.release.manifest import ERASURES, MANIFEST, PRIVATE_MANIFEST, Manifest
+from recveil.release.manifest import ERASURES, PRIVATE_MANIFEST, Manifest
 from recveil.release.method import Method
 from recveil.release.private_folder import IN_TABLE, assignment_files, read_assignment
 from recveil.release.reader import (
@@ -169,25 +167,6 @@ class PreviousRelease(Unpicklable):
             # Logs of errors must not keep an erased id.
             add_note(error, f"erased: {listed(erased, 40)}")
             raise error
-
-    def reject_branch(self, output: Path) -> None:
-        """Raise a RecveilError if a release next to it, or to the output, follows it, too."""
-        for folder in self.followers(output.resolve().parent):
-            if folder != output.resolve():
-                raise RecveilError(
-                    f"previous (--previous): {folder.name} follows {self.name} already, and "
-                    f"two releases that follow the same one may leave users alone; give --previous "
-                    f"{folder.name}.private, or delete it if it was never published",
-                    code="release.followed",
-                )
-
-    def followers(self, *others: Path) -> Iterator[Path]:
-        """Yield the releases that follow it, next to it and in other folders."""
-        folders = {self.folder.resolve().parent, *others}
-        for file in sorted(file for folder in folders for file in folder.glob(f"*/{MANIFEST}")):
-            with suppress(OSError, ValueError, AttributeError):
-                if json.loads(read_whole(file).decode()).get("previous") == self.releases[-1]:
-                    yield file.parent
 
     def check(self, ratings: Ratings) -> NDArray[np.int64]:
         """Return `places_of` the users of a table; raise a RecveilError for one of other users."""

@@ -36,6 +36,7 @@ from recveil.release.reader import (
 from recveil.release.records import PREFIX, pseudonyms
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.runtime.errors import (
+    LinkageWarning,
     RecveilError,
     no_attribute,
     quoted,
@@ -421,8 +422,8 @@ class Release(Sides, PublishedRows):
 
     def _write_briefly(self, folder: Path) -> Verification:
         """Write a copy that is removed again, which the ledger does not list."""
-        private = replace(self.private, record_output=None, measure_coverage=None)
-        copy = replace(self, private=private)
+        hooks: dict[str, Any] = dict.fromkeys(("record_output", "measure_coverage", "find_linkage"))
+        copy = replace(self, private=replace(self.private, **hooks))
         return copy.write(folder, allow_large=True, allow_sparse_coverage=True)
 
     def _row_tables(self) -> Iterator[pa.Table]:
@@ -528,9 +529,14 @@ class Release(Sides, PublishedRows):
             )
         with naming_cost(claim):
             reject_personal_ids(self.published.items, can_hide=claim.about.contains_users)
-        return write_release(
+        find = self.private.find_linkage
+        linkage = None if find is None else find(self, Path(folder))
+        verification = write_release(
             *(self, Path(folder), layout, file_format),
             force=force,
             allow_large=allow_large,
             allow_sparse_coverage=allow_sparse_coverage,
         )
+        for each in linkage() if linkage else ():
+            warnings.warn(each, LinkageWarning, stacklevel=3)
+        return verification

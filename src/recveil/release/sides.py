@@ -229,6 +229,9 @@ class Private(Unpicklable):
     search_items: Callable[[NDArray[Any]], str] | None = None
     # Records the folder of the written release in the publisher's ledger
     record_output: Callable[[Path], None] | None = None
+    # Takes the release and its folder before it is written, and raises if it may not be there.
+    # What it returns, called afterwards, returns warnings about other releases of the users
+    find_linkage: Callable[["Sides", Path], Callable[[], list[str]]] | None = None
     # What became of the users of the releases before, if it follows one
     continuation: Continuation | None = None
     protection: Protection | None = None

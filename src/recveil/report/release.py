@@ -112,7 +112,7 @@ def warnings_of_linkage(result: Anonymized | Released) -> list[str]:
     """Return warnings about earlier releases of the same users."""
     claim, digest = result.release.published.claim, result.release.private.ratings_sha256
     arguments = result.earlier, result.output, claim, digest, result.total
-    return _first_of([*total_warning(result.total), *linkage_warnings(*arguments)])
+    return first_of([*total_warning(result.total), *linkage_warnings(*arguments)])
 
 
 def describe_series(result: Anonymized | Released) -> Iterator[str]:
@@ -137,7 +137,7 @@ def describe_series(result: Anonymized | Released) -> Iterator[str]:
         )
 
 
-def _first_of(linked: Sequence[str]) -> list[str]:
+def first_of(linked: Sequence[str]) -> list[str]:
     """Return the first distinct warnings about earlier releases, and the number of others."""
     distinct = list(dict.fromkeys(linked))
     left = len(distinct) - _MOST_WARNINGS

@@ -23,6 +23,7 @@ from recveil.methods.base import (
     check_seed,
     measure_coverage,
 )
+from recveil.methods.earlier_releases import find_linkage
 from recveil.methods.published_users import DeclaredAttributes
 from recveil.methods.synthetic.answered_queries import AnsweredQuery, answered_queries
 from recveil.methods.synthetic.attributes import AttributeModel, Coded, ask_attributes
@@ -382,6 +383,7 @@ class Synthesizer(BaseAnonymizer):
                 ratings_sha256=digest,
                 measure_coverage=partial(measure_coverage, ratings),
                 noisy_sums=self._kept(learnt),
+                find_linkage=find_linkage,
                 record_output=None if recording is None else recording.place,
                 # Under noise the ratings must not decide whether the chosen items are published.
                 search_items=partial(search_ratings, ratings, can_hide=False)
