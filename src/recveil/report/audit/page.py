@@ -33,7 +33,9 @@ def draw_part(audit: Audit, name: str) -> Chart:
     """Draw one part of an audit."""
     drawn: dict[str, Callable[[], Chart | None]] = {
         "adversaries": lambda: draw_adversaries(audit.attacks),
-        "release": lambda: draw_release(audit.published),
+        "release": lambda: draw_release(
+            audit.published, is_nominal=not audit.ratings.scale.ordered
+        ),
         "risk": lambda: draw_risk(audit.risk),
     }
     for figure in figures_of(audit):
@@ -68,12 +70,12 @@ def draw_adversaries(attacks: list[Outcome]) -> Chart | None:
     return _draw_rates(rates, f"share of the {'attacked ' * has_skipped}targets")
 
 
-def draw_release(release: AttackedRelease | None) -> Chart | None:
+def draw_release(release: AttackedRelease | None, *, is_nominal: bool = False) -> Chart | None:
     """Draw the rates on a release, with intervals cut at the proven bound; None without one."""
     if release is None:
         return None
     rates = [
-        (each.name, series, rate)
+        (as_nominal(each.name) if is_nominal else each.name, series, rate)
         for each in rates_of(release)
         for series, rate in (
             ("equivalence class re-identified", each.class_reidentified),
@@ -134,7 +136,7 @@ def to_html(audit: Audit) -> str:
             (figure, draw_curves(figure)) for figure in figures_of(audit) if figure["points"]
         ],
         "risk": draw_risk(audit.risk),
-        "release": draw_release(audit.published),
+        "release": draw_release(audit.published, is_nominal=not audit.ratings.scale.ordered),
     }
     sections = plain(audit) | {
         "sufficient": _by_adversary(audit),
