@@ -301,6 +301,16 @@ class TestADifficultFile:
         assert "The table begins in line 3" in problems, "together, before a copy is made"
         assert (said if head == 400 else "1 of the first 181 rows has") in problems
 
+    @pytest.mark.parametrize("text", ['u7,3,"', 'u7,"3,'])
+    def test_with_a_stray_quote_is_not_advised_to_drop_ratings(self, browser, text):
+        rows = "".join(f"u{u},{i},{1 + (u + i) % 5}\n" for u in range(40) for i in range(9))
+        for stray in (text, text + '1"\n'):
+            broken = rows.replace("u7,3,", stray, 1)
+            browser.drop("quote.csv", f"user,item,rating\n{broken}".encode())
+            job, problems = self.problems(browser)
+            assert job.state == "failed"
+            assert "drop_off_scale" not in "".join(problems)
+
     def test_is_read_as_its_menus_say(self, browser):
         browser.drop("export.csv", FRENCH.encode())
         browser.wait("data")

@@ -42,6 +42,7 @@ ENCODINGS = {
 _LONGEST_NAME = 100
 # Numbers that exports write where there is no rating.
 _SENTINELS = (-9999, -999, -99, -9, -1, 99, 999, 9999)
+_BREAK = re.compile(r"[\r\n]")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2\d{4}")
 
 
@@ -326,7 +327,9 @@ def _rating_problems(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]
     if "rating" not in rows.roles or reading.keys() & {"likes", "order", "words", "counts"}:
         return []
     at = rows.roles.index("rating")
-    values = [row[at].strip() if at < len(row) else "" for row in rows.rows]
+    # A stray quote shifts or swallows fields, which no option mends.
+    values = [row[at].strip() for row in rows.rows if len(row) == len(rows.names)]
+    values = [value for value in values if not _BREAK.search(value)]
     numbers = [_number(value) for value in values]
     no_numbers = Counter(v for v, number in zip(values, numbers, strict=True) if number is None)
     if 2 * no_numbers.total() > len(values):
@@ -334,7 +337,7 @@ def _rating_problems(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]
     name = rows.names[at]
     found = []
     if no_numbers and not reading.get("drop_off_scale"):
-        shown = ", ".join(f"“{value}”" if value else "empty" for value in [*no_numbers][:3])
+        shown = ", ".join(f"“{shortened(v, 40)}”" if v else "empty" for v in [*no_numbers][:3])
         are = "is no number" if no_numbers.total() == 1 else "are no numbers"
         found.append(
             Problem(
