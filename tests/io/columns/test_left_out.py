@@ -25,8 +25,8 @@ def line(row):
 @pytest.mark.parametrize(
     "ratings",
     [
-        pa.chunked_array([["4", "n/a"], ["n/a", "5.0", "7", "3"]]),
-        pa.chunked_array([["4", "n/a"], ["n/a", "5.0", "7", "3"]]).dictionary_encode(),
+        pa.chunked_array([["4", "bad"], ["bad", "5.0", "7", "3"]]),
+        pa.chunked_array([["4", "bad"], ["bad", "5.0", "7", "3"]]).dictionary_encode(),
     ],
     ids=["text", "dictionary"],
 )
@@ -36,8 +36,25 @@ def test_text_that_is_no_number_is_not_on_the_scale(ratings):
     assert left["user"].to_pylist() == [0, 3, 5]
     assert off_scale.rows.tolist() == [1, 2, 4]
     assert off_scale.note.startswith(
-        " Their values: 'n/a' (2 rows), '7' (1 row). These are 50% of the"
+        " Their values: 'bad' (2 rows), '7' (1 row). These are 50% of the"
     )
+
+
+def test_what_says_that_no_rating_is_there_is_missing():
+    texts = ["4", None, " N/A ", "", "nan", "5", "7", "NULL"]
+    for column in (pa.chunked_array([texts[:3], texts[3:]]), pa.chunked_array([texts])):
+        for ratings in (column, column.dictionary_encode()):
+            left = columns(ratings)
+            unrated, off_scale = drop_rows(left, SCALE, NOT_SAID, line)
+            assert left["user"].to_pylist() == [0, 5]
+            assert unrated.rows.tolist() == [1, 2, 3, 4, 7]
+            assert off_scale.rows.tolist() == [2]  # of those that are left
+
+
+def test_a_label_of_the_scale_is_never_missing():
+    left = columns(pa.chunked_array([["none", "some", "n/a"]]))
+    unrated, _ = drop_rows(left, RatingScale.of_labels(["none", "some"]), NOT_SAID, line)
+    assert unrated.rows.tolist() == [2]
 
 
 @pytest.mark.parametrize("number", ["4,5", "\uff14", "\u0664", "1'001"])
@@ -50,7 +67,7 @@ def test_a_number_in_another_notation_is_refused_by_its_line(number):
 
 @pytest.mark.parametrize(
     "ratings",
-    [*(["4", text] for text in ("nan", "NaN", "-nan", " inf", "Infinity")), [4.0, float("inf")]],
+    [*(["4", text] for text in ("-nan", "+nan", " inf", "Infinity")), [4.0, float("inf")]],
 )
 def test_no_finite_number_is_not_on_the_scale(ratings):
     left = columns(ratings)
@@ -104,20 +121,20 @@ def test_a_long_text_is_reported_in_short():
 
 
 def test_the_note_says_what_was_left_out():
-    rated = ["4", "9", "none", None]
+    rated = ["4", "9", "bad", None]
     table = pa.table({"user": [1, 2, 3, 4], "item": [1, 1, 1, 1], "rating": rated})
     given = {name: table[name] for name in table.column_names}
     _, note = describe_dropped(build(given, SCALE, "last", str, drop_off_scale=True), "last")
     assert note == (
         "2 rows were dropped, because the rating is not on the scale 1:5:1 (drop_off_scale, "
-        "--drop-off-scale). Their values: '9' (1 row), 'none' (1 row). These are 66.7% of the "
+        "--drop-off-scale). Their values: '9' (1 row), 'bad' (1 row). These are 66.7% of the "
         "rows with ids and a rating: check the scale."
     )
 
 
 def test_a_frame_says_it_too():
-    table = pa.table({"user": [1, 2, 3], "item": [1, 1, 1], "rating": ["4", "2", "none"]})
-    with pytest.warns(UserWarning, match="Their values: 'none'"):
+    table = pa.table({"user": [1, 2, 3], "item": [1, 1, 1], "rating": ["4", "2", "bad"]})
+    with pytest.warns(UserWarning, match="Their values: 'bad'"):
         read = Ratings.from_frame(table, scale=SCALE, drop_off_scale=True)
     assert read.n_ratings == 2
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.io.columns.columns import (
+    EMPTY_CELLS,
     NOT_SAID,
     Feedback,
     casts,
@@ -176,7 +177,7 @@ def drop_rows(
                 code="option.unsupported",
             )
         return NO_ROWS, NO_ROWS  # the reader of ratings reports the scale
-    unrated = _drop_unrated(columns, feedback)
+    unrated = _drop_unrated(columns, feedback, scale)
     if scale is None and not feedback.is_specified:
         if not (unrated.rows.size or may_drop_none):
             raise RecveilError(
@@ -188,10 +189,14 @@ def drop_rows(
     return unrated, _drop_off_scale(columns, scale, feedback, unrated.locate_kept(locate))
 
 
-def _drop_unrated(columns: dict[str, pa.ChunkedArray], feedback: Feedback) -> DroppedRows:
+def _drop_unrated(
+    columns: dict[str, pa.ChunkedArray], feedback: Feedback, scale: RatingScale | None
+) -> DroppedRows:
     column = columns["rating"]
     if pa.types.is_floating(column.type):
         gone = pc.is_null(column, nan_is_null=True).to_numpy()
+    elif scale is not None and holds_text(column):
+        gone = _are_empty(column, scale)
     else:
         gone = missing_rows(column).to_numpy()
     if gone.all():
@@ -206,6 +211,19 @@ def _drop_unrated(columns: dict[str, pa.ChunkedArray], feedback: Feedback) -> Dr
         )
     _keep(columns, ~gone)
     return DroppedRows(np.flatnonzero(gone))
+
+
+def _are_empty(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.bool_]:
+    """Return which texts are missing, or say so, as n/a, and are no label of the scale."""
+    words = pa.array(EMPTY_CELLS - set(map(str.lower, scale.labels)), pa.large_string())
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    are_empty = [np.zeros(0, bool)]
+    for each in column.chunks:
+        texts = pc.utf8_lower(pc.utf8_trim_whitespace(each.dictionary.cast(pa.large_string())))
+        is_empty = pc.or_(pc.is_null(texts), pc.is_in(texts, words))
+        are_empty.append(is_empty.take(each.indices).fill_null(True).to_numpy(False))
+    return np.concatenate(are_empty)
 
 
 def _drop_off_scale(

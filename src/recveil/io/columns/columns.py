@@ -51,6 +51,8 @@ USUAL_NAMES = {
     ),
 }
 
+# What tables write, in any case, where there is no rating
+EMPTY_CELLS = frozenset({"", "na", "nan", "null", "none", "n/a"})
 # A column of releases: how many users share a row.
 GROUP_SIZE = "group_size"
 # Names of columns that count interactions, which may be taken for ratings or likes.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from recveil.io.columns.columns import USUAL_NAMES
+from recveil.io.columns.columns import EMPTY_CELLS, USUAL_NAMES
 from recveil.io.files import Place, naming
 from recveil.io.formats.delimited import (
     Dialect,
@@ -31,7 +31,6 @@ _A_RATING, _A_ROW = 36, 100
 _FEW_ITEMS, _CELLS = 5, 500_000
 _A_CELL = 150  # a text and its place, while a row is split and stripped
 _LONGEST_NUMBER = 18
-_EMPTY = frozenset({"", "na", "nan", "null", "none", "n/a"})
 
 
 class _Form(NamedTuple):
@@ -107,7 +106,7 @@ class _Nulls:
         self.number = math.nan if null is None else _number(null)
 
     def __contains__(self, cell: str) -> bool:
-        if cell.lower() in _EMPTY or cell == self.null:
+        if cell.lower() in EMPTY_CELLS or cell == self.null:
             return True
         return _number(cell) == self.number
 
