@@ -13,11 +13,13 @@ from recveil.auditing import attribute_inference, audit, shadow_releases
 from recveil.auditing.attribute_inference import infer_user_attributes
 from recveil.auditing.opened_release import open_release
 from recveil.auditing.shadow_releases import ShadowMembership, shadow_published
+from recveil.auditing.three_risks import AND_ATTRIBUTES
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
 from recveil.methods import Pseudonymizer, anonymize
 from recveil.report.audit.disclosure import describe_shadows
-from recveil.report.audit.text import dangers_of, warnings_of_release
+from recveil.report.audit.risks import lines_of
+from recveil.report.audit.text import dangers_of, headline_of, warnings_of_release
 from recveil.report.document import parts_of
 from recveil.runtime.errors import ReadingWarning
 
@@ -116,6 +118,11 @@ class TestAudit:
         options = {"release": release, "curves": False, "targets": 60}
         result = audit(RATINGS, users=users, **options)
         assert result.published.knows_attributes
+        assert "all ratings and 'group' of a target" in headline_of(result.published)
+        assert {*AND_ATTRIBUTES.values()} < {
+            figure.adversary for figure in result.risks.linkability.figures
+        }
+        assert "all ratings, published attributes" in " ".join(lines_of(result.risks))
         assert not any("--users" in w for w in warnings_of_release(result.published))
         plain = audit(RATINGS, **options)
         assert result.published.strongest[1].class_reidentified.rate > (

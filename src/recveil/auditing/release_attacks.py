@@ -229,8 +229,8 @@ class AttackedRelease(Reportable):
     clusters: ClusterAttack | None = None
     # Whether the release has too many distinct rows to infer clusters
     uncompared: bool = False
-    # Whether the adversaries know attributes of users that the release has
-    knows_attributes: bool = False
+    # The published attributes that the adversaries know of their targets
+    known_attributes: tuple[str, ...] = ()
 
     @property
     def by_user_count(self) -> dict[str, tuple[GroupRate, ...]]:
@@ -246,6 +246,12 @@ class AttackedRelease(Reportable):
             "shadows": () if most is None else most.by_user_count,
         }
         return {risk: groups for risk, groups in found.items() if groups}
+
+    @property
+    def knows_attributes(self) -> bool:
+        """Whether the adversaries know all attributes that may identify a user."""
+        about = self.manifest.user_columns
+        return about is not None and {*(about.shared or about.names)} <= {*self.known_attributes}
 
     @property
     def strongest(self) -> tuple[Adversary, ReleaseAttack]:
@@ -505,13 +511,8 @@ def attack_table(
         all_known=all_known,
         clusters=clusters,
         uncompared=by_all and too_many_to_compare(table.candidates),
-        knows_attributes=_knows_attributes(table, manifest),
+        known_attributes=tuple(each for each in table.known_attributes if each in table.attributes),
     )
-
-
-def _knows_attributes(table: AttackTarget, manifest: Manifest) -> bool:
-    about = manifest.user_columns
-    return about is not None and {*(about.shared or about.names)} <= {*table.known_attributes}
 
 
 def _require_times(table: AttackTarget, ratings: Ratings, name: str) -> None:

@@ -19,6 +19,10 @@ from recveil.runtime.reportable import Reportable
 SINGLING_OUT, LINKABILITY, INFERENCE = "singling out", "linkability", "inference"
 # Adversaries who know everything about a target
 BY_ALL, BY_ALL_AND_ROWS = "all ratings", "all ratings, rows of others"
+AND_ATTRIBUTES = {
+    BY_ALL: "all ratings, attributes",
+    BY_ALL_AND_ROWS: "all ratings, attributes, rows of others",
+}
 # Why a risk was not measured
 FEW_RATINGS = "few-ratings"  # of each target
 NO_RECORD = "no-record"  # belongs to a user
@@ -316,7 +320,8 @@ def _singled_out(release: AttackedRelease) -> Iterator[RiskFigure]:
     ]
     if release.clusters is not None:
         rate = release.clusters.reidentified
-        rates.append(("user re-identified", BY_ALL_AND_ROWS, rate, rate.trials))
+        who = _with_attributes(release, BY_ALL_AND_ROWS)
+        rates.append(("user re-identified", who, rate, rate.trials))
     content = Content() if release.content is None else release.content
     for fills in content.fills:
         rate = fills.reidentified
@@ -343,10 +348,14 @@ def _recognized_by(content: Content) -> list[GraphAttack]:
     return [each for each in content.graphs if each.attack != "homogeneity"]
 
 
+def _with_attributes(release: AttackedRelease, who: str) -> str:
+    return AND_ATTRIBUTES[who] if release.known_attributes else who
+
+
 def _attacks_of(release: AttackedRelease) -> list[tuple[str, ReleaseAttack]]:
     attacks = [(adversary.name, attack) for adversary, attack in release.attacks]
     if release.all_known is not None:
-        attacks.append((BY_ALL, release.all_known))
+        attacks.append((_with_attributes(release, BY_ALL), release.all_known))
     return [each for each in attacks if each[1].requested > each[1].skipped]
 
 
@@ -363,7 +372,8 @@ def _linked(release: AttackedRelease) -> list[RiskFigure]:
         rates = [("class inferred", fitted.class_inferred, fitted.class_baseline)]
         if fitted.n_clusters < fitted.n_records:
             rates.append(("cluster inferred", fitted.cluster_inferred, fitted.cluster_baseline))
-        figures += [RiskFigure(*each, None, BY_ALL_AND_ROWS) for each in rates]
+        who = _with_attributes(release, BY_ALL_AND_ROWS)
+        figures += [RiskFigure(*each, None, who) for each in rates]
     if release.content is not None and release.attacks:
         largest = release.attacks[0][1].class_baseline
         figures += [

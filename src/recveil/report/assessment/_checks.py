@@ -12,7 +12,7 @@ from recveil.attacks.inference.similar_items import InferredItems
 from recveil.attacks.membership.recommenders import RecommenderInference
 from recveil.attacks.membership.shadow_models import InferredMembers
 from recveil.auditing import RiskFigure, RiskLine, Risks
-from recveil.auditing.three_risks import BY_ALL, BY_ALL_AND_ROWS
+from recveil.auditing.three_risks import AND_ATTRIBUTES
 from recveil.evaluation.audited_recommender import AuditedRecommender
 from recveil.ratings.ratings import as_nominal
 from recveil.release.claim import Claim, bounds_of
@@ -42,7 +42,7 @@ def check_risks(
     """Raise a ValueError if any part of three risks does not follow from figures and claim."""
     original = {}
     if is_nominal:
-        original = {as_nominal(text): text for text in (*FIGURES, BY_ALL, BY_ALL_AND_ROWS)}
+        original = {as_nominal(text): text for text in (*FIGURES, *sum(AND_ATTRIBUTES.items(), ()))}
     lines = []
     for name in RISKS:
         line = document[name]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import AttributeInference, Audit
 from recveil.auditing.attribute_inference import FEWEST_OF_CLASS, OTHER, AttributeInRelease
+from recveil.auditing.release_attacks import AttackedRelease
 from recveil.ratings.ratings import in_likes
 from recveil.report.document import fields_of, parts_of
 from recveil.runtime.errors import describe_count
@@ -12,6 +13,11 @@ from recveil.runtime.number_format import estimate, percent
 from recveil.runtime.safe_repr import Grid
 
 _HEAD = ("attribute", "from", "AUC", "control", "accuracy", "constant guess")
+
+
+def and_attributes(release: AttackedRelease) -> str:
+    """Format the attributes that adversaries know in addition; empty if they know none."""
+    return "".join(f" and {name!r}" for name in release.known_attributes)
 
 
 def attribute_table(audit: Audit) -> Grid | None:

@@ -4,6 +4,7 @@ from recveil.attacks import Interval
 from recveil.auditing import RiskFigure, RiskLine, Risks
 from recveil.auditing.release_attacks import COVERAGE
 from recveil.auditing.three_risks import (
+    AND_ATTRIBUTES,
     BY_ALL,
     BY_ALL_AND_ROWS,
     FEW_RATINGS,
@@ -129,6 +130,9 @@ _REASONS = {
 _NAMES = {
     BY_ALL: "an adversary who knows all ratings",
     BY_ALL_AND_ROWS: "an adversary who knows all ratings, and the rows of others",
+    AND_ATTRIBUTES[BY_ALL]: "an adversary who knows all ratings and published attributes",
+    AND_ATTRIBUTES[BY_ALL_AND_ROWS]: "an adversary who knows all ratings, published attributes, "
+    "and the rows of others",
 }
 
 

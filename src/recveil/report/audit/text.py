@@ -10,17 +10,14 @@ from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome
 from recveil.auditing.auxiliary_file import Alteration, AlteredItem, Explanation
 from recveil.auditing.decision import Tuning
-from recveil.auditing.release_attacks import (
-    COVERAGE,
-    AttackedRelease,
-    AttackedSynthetic,
-)
+from recveil.auditing.release_attacks import COVERAGE, AttackedRelease, AttackedSynthetic
 from recveil.auditing.shadow_releases import USERS_PER_USER
 from recveil.io.columns.feedback import meaning_of_labels
 from recveil.methods.registry import same_again
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
 from recveil.release.manifest import Manifest
+from recveil.report.audit.attributes import and_attributes
 from recveil.report.audit.disclosure import (
     MADE_ALIKE,
     NO_ATTACK,
@@ -495,7 +492,7 @@ def headline_of(release: AttackedRelease) -> str:
     is_unary = release.manifest.scale.unary
     knows = describe_knowledge(worst, is_unary=is_unary)
     rate, among = attack.reidentified, _among_attacked(release, attack)
-    who = f"“{worst.name}”, who knows {knows}"
+    who = f"“{worst.name}”, who knows {knows}{and_attributes(release)}"
     if strongest is not None and (is_idle or strongest[0].rate > rate.rate):
         (rate, who), among = strongest, ""
     guarantee = f"the guarantee is at most {percent(attack.bound)}{limited_to_one(release)}"
@@ -529,7 +526,7 @@ def headline_of(release: AttackedRelease) -> str:
 def strongest_by_all(release: AttackedRelease) -> tuple[Interval, str] | None:
     """Return the highest rate by all ratings of each target, and the adversary."""
     what = "likes" if release.manifest.scale.unary else "ratings"
-    who = f"an adversary who knows all {what} of a target exactly"
+    who = f"an adversary who knows all {what}{and_attributes(release)} of a target exactly"
     rates, direct, fitted = [], release.all_known, release.clusters
     if direct is not None and direct.skipped < direct.requested:
         rates.append((direct.reidentified, who))
@@ -827,7 +824,7 @@ def _without_bound(release: AttackedRelease) -> str:
 def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
     """Describe how often classes and clusters are inferred by all ratings."""
     statements, direct, clusters = [], release.all_known, release.clusters
-    what = "likes" if release.manifest.scale.unary else "ratings"
+    what = ("likes" if release.manifest.scale.unary else "ratings") + and_attributes(release)
     if direct is not None and direct.requested > direct.skipped:
         largest = percent(direct.class_baseline)
         sentence = (
