@@ -25,6 +25,8 @@ from recveil.report.comparison.text import (
     describe_advice,
     describe_answer,
     describe_rest,
+    describe_risk,
+    describe_uncovered,
     headline_of,
     risk_warnings,
 )
@@ -378,7 +380,9 @@ def test_who_was_not_looked_for_is_safe_by_proof_alone(looked):
     choice = choose_setting(rows, 0.019)
     assert choice.row is None
     assert choice.safest is not None
-    assert "No measured risk is reliable" in caveats_of(choice)[0]
+    (caveat,) = caveats_of(choice)
+    assert describe_uncovered(choice.safest) in caveat
+    assert describe_risk(choice.safest, choice.axis, 0.019) in caveat
     assert choose_setting([TABLE[1]._replace(most_targets_attacked=855)], 0.19).row is not None
 
 
@@ -420,6 +424,10 @@ def test_warnings():
     alone = risk_warnings([TABLE[0]._replace(most_targets_attacked=600)])
     assert "add raw" in alone[0]
     assert "at most 600 of 900 targets" in alone[1]
+    by_all = TABLE[0]._replace(most_targets_attacked=0, adversaries_without_targets="colleague")
+    warnings = risk_warnings([by_all, TABLE[5]])
+    assert [("colleague" in each, "rates" in each) for each in warnings] == [(True, False)]
+    assert "rates" not in describe_uncovered(by_all)
 
 
 def test_unfinished_and_unattacked_rows_are_never_chosen():

@@ -42,6 +42,7 @@ from recveil.report.comparison.text import (
     describe_rest,
     describe_risk,
     describe_setting,
+    describe_uncovered,
     describe_unfinished,
     format_ends,
     format_risk,
@@ -347,11 +348,7 @@ def _explain_violations(row: Row, question: Question) -> str:
         bound, limit = axis.bound_of(row), question.max_risk
         proven = "no bound is proven" if bound is None else f"the bound is {percent(bound, limit)}"
         accepted = "" if question.max_risk is None else f"; you accept {percent(question.max_risk)}"
-        return (
-            f"adversaries who know some ratings could attack only "
-            f"{row.most_targets_attacked or 0:,} of {row.targets or 0:,} targets, so the rates of "
-            f"these adversaries are too low, and {proven}{accepted}"
-        )
+        return f"{describe_uncovered(row)}, and {proven}{accepted}"
     return (
         f"the upper end of its risk is {percent(axis.highest(row), question.max_risk)}, and you "
         f"accept {percent(question.max_risk)}"

@@ -184,13 +184,25 @@ def risk_warnings(rows: Iterable[Row], axis: Axis = REIDENTIFICATION) -> list[st
             "as well, are attacked without. `audit` attacks the raw table with its dates."
         )
     row = attacked[0]
-    if row.targets and not has_coverage(row, axis):
+    # The next warning lists the adversaries without targets.
+    if row.targets and row.most_targets_attacked and not has_coverage(row, axis):
         warnings.append(
             f"Adversaries who know some ratings could attack at most "
             f"{row.most_targets_attacked:,} of {row.targets:,} targets; the others count as not "
             f"re-identified, so the rates of these adversaries are too low."
         )
     return [*warnings, *_without_attack(attacked, axis)]
+
+
+def describe_uncovered(row: Row) -> str:
+    """Describe that too few targets of a setting could be attacked."""
+    who, targets = "adversaries who know some ratings could attack", row.targets or 0
+    if not row.most_targets_attacked:
+        return f"{who} none of {describe_count(targets, 'target')}"
+    return (
+        f"{who} only {row.most_targets_attacked:,} of {describe_count(targets, 'target')}, and the "
+        f"others count as not re-identified, so the rates of these adversaries are too low"
+    )
 
 
 def _without_attack(rows: list[Row], axis: Axis) -> list[str]:
@@ -821,10 +833,10 @@ def _describe_safest(choice: Choice) -> list[str]:
         if axis is REIDENTIFICATION
         else "Use more targets."
     )
+    known = "" if axis.of(row) is None else f" ({describe_risk(row, axis, choice.max_risk)})"
     return [
-        f"No measured risk is reliable: adversaries who know some ratings could attack at most "
-        f"{row.most_targets_attacked:,} of {describe_count(row.targets or 0, 'target')}, and the "
-        f"others count as not re-identified. {advice}"
+        f"No setting is shown to be within the limit, “{row.title}”{known} included: "
+        f"{describe_uncovered(row)}. {advice}"
     ]
 
 
@@ -837,12 +849,9 @@ def _describe_rejected(choice: Choice) -> list[str]:
     bound = choice.axis.bound_of(first)
     limit = choice.max_risk
     proven = "nothing" if bound is None else f"at most {percent(bound, limit)}"
-    attacked, targets = first.most_targets_attacked or 0, first.targets or 0
     return [
-        f"“{first.title}” retains more and is rejected{also}: adversaries who know some ratings "
-        f"could attack only {attacked:,} of {targets:,} targets, fewer than {percent(COVERAGE)}. "
-        f"The others count as not re-identified, so the rates of these adversaries are too low. "
-        f"Proven: {proven}."
+        f"“{first.title}” retains more and is rejected{also}: {describe_uncovered(first)}. "
+        f"Without a proof, at least {percent(COVERAGE)} are required. Proven: {proven}."
     ]
 
 
