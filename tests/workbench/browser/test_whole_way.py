@@ -28,6 +28,23 @@ MEASURE_WIDTH = """() => [document.documentElement.scrollWidth,
   [...document.querySelectorAll(".scroll")].filter(box => box.scrollWidth > box.clientWidth + 1
     && parseFloat(getComputedStyle(box, "::before").height) < 10).map(box => box.ariaLabel)]"""
 
+# Numbers, dates and intervals in cells of numbers that are split over lines
+FIND_SPLIT = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), split = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (!node.parentElement.closest("td.number, td.whole")) continue;
+    for (const match of node.textContent.matchAll(/[(\\d][\\d.,/%–-]*[\\d)]/g)) {
+      const range = document.createRange();
+      range.setStart(node, match.index);
+      range.setEnd(node, match.index + match[0].length);
+      if (new Set([...range.getClientRects()].map(each => Math.round(each.top))).size > 1)
+        split.push(match[0]);
+    }
+  }
+  return split;
+}"""
+
 
 class Done(NamedTuple):
     """What a user saw from the file to the release."""
@@ -186,6 +203,16 @@ def test_on_paper_a_verdict_has_its_limits_and_a_page_its_command(page, served, 
     assert page.evaluate("document.querySelector('.limits li').checkVisibility()")
     assert "recveil anonymize" in shown
     assert page.is_hidden("#describe")
+
+
+@pytest.mark.parametrize("room", [*ROOMS, *LINKED])
+def test_on_paper_no_number_interval_or_date_is_split(open_tab, served, done, room):
+    with open_tab(viewport={"width": 694, "height": 800}) as page:
+        page.emulate_media(media="print")
+        page.goto(f"{served.base}/{LINKED.get(room, room)}")
+        if room in LINKED:
+            page.goto(served.base + page.get_attribute(f"a[href$='/{room}']", "href"))
+        assert page.evaluate(FIND_SPLIT) == []
 
 
 def test_the_keyboard_alone_takes_a_setting(page, served, done):
