@@ -52,6 +52,13 @@ def test_the_settings_are_drawn_and_stated_in_a_table(compared):
     assert "style=" not in page
 
 
+def test_the_key_shows_the_line_of_the_frontier_and_few_items_are_not_red(compared):
+    page = compared.get("/choose?limit=100&min_k=3").text
+    assert page.count('<polyline class="best"') == page.count('<line class="best"') > 0
+    red = re.findall(r'<td class="[^"]*problem[^"]*"(?: colspan="\d+"| data-label="([^"]+)")', page)
+    assert {*red} <= {"membership AUC", "ratings published exactly"}
+
+
 def test_htmx_gets_the_answer_alone(compared):
     answer = compared.client.get("/choose?limit=7", headers={"hx-target": "answer"}).text
     assert "<html" not in answer
