@@ -83,6 +83,19 @@ def test_settings_that_retain_more_less_clearly_are_named(comparison):
     assert "retains more, but does not clearly beat a baseline: sparse, k = 5" in text
 
 
+def test_a_far_higher_auc_is_marked_before_the_utility(comparison):
+    rows = [row for row in comparison.rows if row.problem is None and row.promise != "nothing"][:2]
+    unknown = {"membership_auc_low": None, "membership_auc_high": None}
+    aucs = zip(rows, (0.61, 0.92), strict=True)
+    rows = [row._replace(membership_auc=auc, **unknown) for row, auc in aucs]
+    page = dataclasses.replace(comparison, rows=rows).to_html()
+    table = page.partition('<table class="all">')[2].partition("</table>")[0]
+    assert table.index("membership (AUC)") < table.index("lists retained")
+    assert '<td class="number">0.61<' in table
+    assert '<td class="number bad">0.92 !<' in table
+    assert f"more than 0.1 above another setting&#39;s (“{rows[1].title}”)" in page
+
+
 def test_labels_are_not_trusted(comparison):
     evil = "<img src=x onerror=alert(1)>\"'&"
     rows = [

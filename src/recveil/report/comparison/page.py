@@ -27,10 +27,12 @@ from recveil.report.comparison.charts import (
 from recveil.report.comparison.marks import (
     AXIS_NOTES,
     KNOWLEDGE,
+    describe_revealing,
     format_share,
     format_share_ends,
     legend_of_lists,
     reaches_popularity_alone,
+    reveals_members,
 )
 from recveil.report.comparison.retained import describe_popularity
 from recveil.report.comparison.text import (
@@ -63,13 +65,14 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
         "retained": shares_of,
         "in_likes": in_likes,
     }
+    rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     environment.tests |= {
         "publishing_most": publishes_most,
         "keeping_little": keeps_little,
         "taking_public_items": takes_public_items,
         "reaching_popularity": reaches_popularity_alone,
+        "revealing_members": lambda row: reveals_members(row, rows),
     }
-    rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     choice = headline_choice(comparison)
     is_unary = comparison.ratings.is_unary
     chosen = None if choice is None or choice.row is None else choice.row.title
@@ -109,6 +112,7 @@ def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
         knowledge=KNOWLEDGE,
         few_ratings=" ".join(filter(None, [FEW_RATINGS, legend_of_lists(rows)])),
         public_items=PUBLIC_ITEMS,
+        revealing=describe_revealing(rows),
         is_reidentification=axis is REIDENTIFICATION,
         gaps=gaps_by_setting(divisions),
         detailed=detailed,
