@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -297,6 +298,18 @@ def test_a_changed_audit_is_an_input_error(folder, tmp_path, change):
     with raises("input.damaged"):
         report(folder / "out", tmp_path / "r.html", audit=tmp_path / "audit.json")
     assert not (tmp_path / "r.html").exists()
+
+
+def test_an_audit_that_an_earlier_version_ranked_otherwise_is_ranked_anew(folder, tmp_path):
+    found = audit(folder / "ratings.csv", release=folder / "out", curves=False)
+    written, line = found.to_dict(), found.risks.singling_out
+    weakest_first = sorted(line.figures, key=lambda each: each.order, reverse=True)
+    earlier = replace(line, figures=tuple(weakest_first))
+    document = written | {"risks": replace(found.risks, singling_out=earlier).to_dict()}
+    assert document["risks"] != written["risks"]
+    (tmp_path / "audit.json").write_text(json.dumps(document))
+    made = report(folder / "out", tmp_path / "r.html", audit=tmp_path / "audit.json")
+    assert made.audit["risks"] == json.loads(json.dumps(written["risks"]))
 
 
 def test_a_bound_that_the_claim_does_not_give_is_an_input_error(folder, tmp_path):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,8 @@ def rejecting_changes(name: str, what: str) -> Iterator[None]:
 
 def check_risks(
     document: Mapping[str, Any], claim: Claim | None, *, is_unary: bool, is_nominal: bool
-) -> None:
-    """Raise a ValueError if any part of three risks does not follow from figures and claim."""
+) -> Mapping[str, Any]:
+    """Return three risks, ranked anew; raise a ValueError if a part was changed."""
     original = {}
     if is_nominal:
         original = {as_nominal(text): text for text in (*FIGURES, *sum(AND_ATTRIBUTES.items(), ()))}
@@ -47,16 +48,23 @@ def check_risks(
     for name in RISKS:
         line = document[name]
         figures = tuple(_figure(each, original) for each in line["figures"])
-        if [*figures] != sorted(figures, key=lambda each: each.order):
-            raise ValueError(f"{name}: not the strongest first")
         bound = None if figures else line["bound"]
         reason = "" if figures else line["unmeasured"] or ""
         lines.append(RiskLine(name.replace("_", " "), figures, reason, bound))
         _check_bounds(lines[-1], claim)
-    out, linked, learned = lines
-    again = plain(Risks(document["where"], out, linked, learned, is_unary, is_nominal))
-    if document != (map_texts(again, as_nominal) if is_nominal else again):
+
+    def document_of(lines: list[RiskLine]) -> Mapping[str, Any]:
+        out, linked, learned = lines
+        again = plain(Risks(document["where"], out, linked, learned, is_unary, is_nominal))
+        return map_texts(again, as_nominal) if is_nominal else again
+
+    if document != document_of(lines):
         raise ValueError("not what follows from the figures")
+    # Earlier versions ranked figures of few trials first.
+    ranked = [sorted(line.figures, key=lambda each: each.order) for line in lines]
+    return document_of(
+        [replace(line, figures=tuple(each)) for line, each in zip(lines, ranked, strict=True)]
+    )
 
 
 def _figure(part: Mapping[str, Any], original: Mapping[str, str]) -> RiskFigure:

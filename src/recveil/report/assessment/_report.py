@@ -238,8 +238,9 @@ def _report_release(
     else:
         with rejecting_changes(f"audit (--audit): {quoted(str(audit), 60)}", "the release"):
             scale = {"is_unary": manifest.scale.unary, "is_nominal": not manifest.scale.ordered}
-            check_risks(found["risks"], manifest.claim, **scale)
-            check_risks(found["risks_before"], None, **scale)
+            risks = check_risks(found["risks"], manifest.claim, **scale)
+            before = check_risks(found["risks_before"], None, **scale)
+            found = {**found, "risks": risks, "risks_before": before}
             page = render_assessment(folder, document, found, signature, of_file)
     write_atomically(output, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
     return Assessment(output, document, found, found["risks"]["headline"])
