@@ -520,15 +520,17 @@ def multiply_columns(
     # Of a symmetric result only the upper half is summed, for which items ascend in each row.
     result = [np.zeros((n_items, n_items)) for _ in pairs]
     for start, end in _blocks_of(rows.indptr):
-        own = slice(int(rows.indptr[start]), int(rows.indptr[end]))
-        indptr = rows.indptr[start : end + 1].astype(np.int64) - own.start
-        indices = rows.indices[own].astype(np.int32)
+        block = slice(int(rows.indptr[start]), int(rows.indptr[end]))
+        indptr = rows.indptr[start : end + 1].astype(np.int64) - block.start
+        indices = rows.indices[block].astype(np.int32)
         order = np.argsort(indices, kind="stable")
         row_of = np.repeat(np.arange(end - start, dtype=np.int32), np.diff(indptr))[order]
         starts = np.concatenate([[0], np.cumsum(np.bincount(indices, minlength=n_items))])
         first = order if symmetric else indptr[row_of]
         for (left, right), sums in zip(pairs, result, strict=True):
-            _add_rows(starts, row_of, first, left[own][order], indptr, indices, right[own], sums)
+            _add_rows(
+                starts, row_of, first, left[block][order], indptr, indices, right[block], sums
+            )
     if symmetric:
         for sums in result:
             mirror(sums)

@@ -693,10 +693,10 @@ def _alike(rows: UserRows) -> tuple[NDArray[np.int64], int]:
 def _hold_out_rows(
     table: TrainingTable, chosen: NDArray[np.bool_], rng: np.random.Generator
 ) -> InnerSplit:
-    held_rows, left = np.flatnonzero(chosen), np.flatnonzero(~chosen)
-    if held_rows.size > MOST_ROWS:
-        held_rows = np.sort(rng.choice(held_rows, MOST_ROWS, replace=False))
-    rows = table.rows.take(held_rows)
+    drawn, left = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+    if drawn.size > MOST_ROWS:
+        drawn = np.sort(rng.choice(drawn, MOST_ROWS, replace=False))
+    rows = table.rows.take(drawn)
     rows = rows._replace(values=_draw_ratings(rows.values, table.scale, rng))
     wanted = np.floor(_INNER_SHARE * np.diff(rows.indptr) + 0.5)
     held = lowest_in_rows(rows.indptr, rng.random(rows.indices.size), wanted)
