@@ -55,7 +55,7 @@ class Slow(Killed):
         Slow.most = max(Slow.most, Slow.alive)
 
     def wait(self, seconds=None):
-        if self.end.wait(0.2):
+        if self.end.wait(1.0):
             return
         self.end.set()
         Slow.alive -= 1
