@@ -141,7 +141,8 @@ def test_nothing_is_learned_without_a_found_user():
     found = AttackTarget.from_release(InGroups([0, 0, 1, 1]).anonymize(ratings), ratings)
     result = attack_release(ratings, found, Adversary(known=1, outside_top=2), np.arange(4))
     assert result.class_reidentified.rate == 0
-    assert result.reidentified.rate == 0  # a random guess is no attack
+    assert result.reidentified.rate == (1 / 4 + 1 / 4) / 4
+    assert result.is_blind
     assert result.link_precision.trials == result.exact.trials == 0
     assert math.isnan(result.rating_errors.rmse)
     assert math.isnan(result.rating_errors.gain.mean)

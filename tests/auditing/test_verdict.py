@@ -10,8 +10,9 @@ from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.methods import anonymize
 from recveil.ratings import Ratings
+from recveil.report.audit.page import to_html
 from recveil.report.audit.risks import lines_of
-from recveil.report.audit.text import Coverage, describe_uncovered, uncovered_in
+from recveil.report.audit.text import Coverage, describe_uncovered, rates_of, uncovered_in
 from recveil.report.audit.text import verdict_of as verdict_of_audit
 
 
@@ -114,7 +115,7 @@ def test_the_figures_of_the_raw_table_name_it_next_to_a_release(tmp_path):
         assert note.startswith(f"{start} too few ratings")
 
 
-def test_without_an_attack_that_applies_no_user_is_re_identified():
+def test_without_an_attack_that_applies_no_rate_is_shown():
     """The release has none of the rare items that the adversary knows."""
     ratings = make_ratings(n_users=300, n_items=1_536, n_ratings=20_000, seed=0)
     published = anonymize(ratings, k=20, method="sparse", seed=1)
@@ -123,9 +124,9 @@ def test_without_an_attack_that_applies_no_user_is_re_identified():
     )
     ((_, found),) = audited.published.attacks
     assert found.attacked > 100
-    assert {*found.not_run} == {*found.by_attack}
-    assert (found.class_reidentified.rate, found.reidentified.rate) == (0, 0)
-    assert sum(each.figure.rate for each in found.by_user_count) == 0
+    assert found.is_blind
+    assert [each.attacked for each in rates_of(audited.published)][-1] == 0
+    assert "no attack applies" in to_html(audited)
     (sentence,) = uncovered_in(audited.published)
     assert "no attack applies" in sentence
     assert "attacked" not in sentence

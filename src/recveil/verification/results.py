@@ -151,8 +151,7 @@ class Verification(Reportable):
     k_claimed : int or None
         The k that a release claims and keeps, if only a stricter requirement fails.
     private_found : sequence of str or None
-        The private data in the release, in sentences that repeat no value; each is also a
-        violation. None if not requested.
+        The violations about private data, in sentences without values; None if not requested.
     """
 
     claim: str

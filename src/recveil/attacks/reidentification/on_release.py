@@ -172,7 +172,7 @@ class ReleaseAttack(NamedTuple):
         Share of the targets whose group was found.
     reidentified : Interval
         Re-identification rate: expected hits of a random pick among the users with the highest
-        score; 0 if no attack applies.
+        score.
     baseline : float
         The same for a pick among all users: 1 / users in the release.
     class_baseline : float
@@ -217,6 +217,11 @@ class ReleaseAttack(NamedTuple):
     def attacked(self) -> int:
         """Targets with enough ratings."""
         return self.requested - self.skipped
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether no attack applies, so that the rate is that of a random guess."""
+        return bool(self.attacked and self.not_run) and {*self.by_attack} == {*self.not_run}
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -313,9 +318,6 @@ def attack_release(
     found = guesses.target_is_top & (guesses.best >= 0)
     row_gains = learn_rows(ratings, table, known, np.flatnonzero(found))
     links = [row_gain for row_gain in row_gains if row_gain.links]
-    not_run = _not_run(ways, table.candidates.n_users)
-    # Without an attack that applies, all users fit equally, and no user is re-identified.
-    chance = guesses.chance * any(way.attack not in not_run for way in ways)
     exact = [row_gain.n_exact / row_gain.n_unknown for row_gain in row_gains if row_gain.n_unknown]
     records = table.record_of[targets]
     bounds = 1 / table.promised[records[records >= 0]]
@@ -324,7 +326,7 @@ def attack_release(
         requested=known.requested,
         skipped=known.skipped,
         class_reidentified=known.rate(int(found.sum())),
-        reidentified=known.rate(float(chance.sum())),
+        reidentified=known.rate(best.hits),
         baseline=1 / table.candidates.n_users,
         class_baseline=float(table.candidates.sizes.max(initial=0)) / table.candidates.n_users,
         bound=math.fsum(bounds) / max(targets.size, 1),
@@ -333,18 +335,18 @@ def attack_release(
         rating_errors=sum_up_errors(row_gains, ratings.scale),
         exact=wilson_interval(math.fsum(exact), len(exact)),
         by_attack=_by_attack(ways, known),
-        not_run=not_run,
-        by_user_count=_by_user_count(ratings, targets, known, chance),
+        not_run=_not_run(ways, table.candidates.n_users),
+        by_user_count=_by_user_count(ratings, targets, known, guesses),
     )
 
 
 def _by_user_count(
-    ratings: Ratings, targets: NDArray[np.int64], known: Knowledge, chance: NDArray[np.float64]
+    ratings: Ratings, targets: NDArray[np.int64], known: Knowledge, guesses: Guesses
 ) -> tuple[GroupRate, ...]:
     """Return the re-identification rate of each quarter; skipped targets count as not found."""
     found = quarters(ratings.activity.astype(np.float64))
     n_targets = np.bincount(found.codes[targets], minlength=len(found.names))
-    hits = np.bincount(found.codes[known.targets], chance, len(found.names))
+    hits = np.bincount(found.codes[known.targets], guesses.chance, len(found.names))
     return tuple(
         GroupRate(name, highest, wilson_interval(float(hits[group]), int(n_targets[group])))
         for group, (name, highest) in enumerate(zip(found.names, found.highest, strict=True))

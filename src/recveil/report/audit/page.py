@@ -77,6 +77,7 @@ def draw_release(release: AttackedRelease | None, *, is_nominal: bool = False) -
     rates = [
         (as_nominal(each.name) if is_nominal else each.name, series, rate)
         for each in rates_of(release)
+        if each.attacked
         for series, rate in (
             ("equivalence class re-identified", each.class_reidentified),
             ("user re-identified", each.reidentified),

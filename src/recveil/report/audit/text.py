@@ -600,7 +600,7 @@ def uncovered_in(release: AttackedRelease) -> list[str]:
     """Describe the adversaries who could not attack most targets; the table shows it, too."""
     found, blind = [], []
     for adversary, attack in release.attacks:
-        if attack.attacked and {*attack.by_attack} == {*attack.not_run}:
+        if attack.is_blind:
             blind.append(_quoted(adversary.name))
             continue
         rate = attack.reidentified.rate
@@ -751,7 +751,8 @@ def rates_of(release: AttackedRelease) -> list[AdversaryRates]:
         attacks.insert(0, (f"all {what}", direct))
     return rates + [
         AdversaryRates(
-            *(name, attack.requested, attack.attacked, attack.class_reidentified),
+            *(name, attack.requested, 0 if attack.is_blind else attack.attacked),
+            attack.class_reidentified,
             *(attack.class_baseline, capped(release, attack.reidentified, attack.bound)),
             attack.bound,
         )
