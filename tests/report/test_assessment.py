@@ -6,10 +6,12 @@ import re
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from error_assertions import raises
 from recveil.attacks import Interval
+from recveil.attacks.membership.inference import only
 from recveil.auditing import audit
 from recveil.cli import main
 from recveil.datasets import make_ratings
@@ -241,6 +243,18 @@ def test_releases_of_a_series_are_no_others(folder, tmp_path):
     anonymize(ratings, tmp_path / "apart", k=4, seed=1)
     report(tmp_path / "out", tmp_path / "r.html", audit=folder / "audit.json", force=True)
     assert "“apart” (" in words_of((tmp_path / "r.html").read_text())
+
+
+def test_rows_of_users_who_left_are_counted_apart(tmp_path):
+    ratings = make_ratings(n_users=60, n_items=50, n_ratings=900, seed=3)
+    anonymize(ratings, tmp_path / "first", k=8, seed=1)
+    write_ratings(only(ratings, np.arange(2, 60)), tmp_path / "r.csv")
+    previous = tmp_path / "first.private"
+    anonymize(tmp_path / "r.csv", tmp_path / "next", k=8, seed=1, previous=previous)
+    report(tmp_path / "next", tmp_path / "page.html", ratings=tmp_path / "r.csv")
+    words = words_of((tmp_path / "page.html").read_text())
+    assert "The table has 58 users" in words
+    assert "The release has 60 users, with 2 of earlier releases" in words
 
 
 def test_it_can_be_repeated(folder, made, tmp_path):

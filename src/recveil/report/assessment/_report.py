@@ -570,8 +570,14 @@ def _affected(
             f"{of} with the highest membership risk {done} ({protected['ratings']:,} ratings were "
             f"left out). No figure here covers what was left out."
         )
-    if is_real and inside < n_users:
-        yield f"The release represents {inside:,} of them; the others were left out."
+    left = (private.get("previous") or {}).get("left", 0)
+    if is_real and inside - left < n_users:
+        yield f"The release represents {inside - left:,} of them; the others were left out."
+    if left:
+        yield (
+            f"The release has {inside:,} users, with {left:,} of earlier releases whom the table "
+            f"lacks."
+        )
     line, before = (audit[part]["singling_out"]["rate"] for part in ("risks", "risks_before"))
     if line is None:
         yield "No row belongs to a user; what many users share is revealed about all of them."
