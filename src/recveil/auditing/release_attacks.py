@@ -231,6 +231,8 @@ class AttackedRelease(Reportable):
     uncompared: bool = False
     # The published attributes that the adversaries know of their targets
     known_attributes: tuple[str, ...] = ()
+    # Whether an evaluation made it, with the settings of the given release
+    is_remade: bool = False
 
     @property
     def by_user_count(self) -> dict[str, tuple[GroupRate, ...]]:

@@ -267,6 +267,10 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         evaluated = folder if anonymizer is None else anonymizer.anonymize(train)
         begin(THE_REST)
         evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
+        disclosure = evaluation.disclosure
+        if split is not None and disclosure is not None:
+            disclosure = replace(disclosure, is_remade=True)
+            evaluation = replace(evaluation, disclosure=disclosure)
         coverage = _coverage_of_folder(folder, readings[0].ratings) if is_original else None
     return Evaluated(
         *(evaluation, train, readings, folder.name, split, divided.matched, seed),

@@ -70,6 +70,7 @@ def test_a_split_judges_another_release_of_the_same_kind(run):
     assert "not out itself" in out
     found = json.loads(run("evaluate", "ratings.csv", *options, "--json", "-")[1])
     assert (found["is_remade"], found["split"], found["left_out"]) == (True, 0.2, None)
+    assert found["disclosure"]["headline"].startswith("In the other release, ")
     parts = split_ratings(read_ratings("ratings.csv", times=False), 0.2, seed=2)
     release = PredictiveAnonymizer(k=5, seed=2).anonymize(parts.train)
     judge = Evaluator(parts, n_targets=30, seed=2, with_membership=False)

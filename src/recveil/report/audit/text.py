@@ -507,20 +507,22 @@ def headline_of(release: AttackedRelease) -> str:
         chance = f", no more than by a random guess ({guess}){_inferred_classes(release)}"
     ends = format_bounds(rate.low, capped(release, rate, attack.bound).high)
     sentences = (
-        f"In the release, {percent(rate.rate)} of the users are re-identified ({ends}{among}) by "
-        f"{who}{chance}; {guarantee}.",
+        f"{_in_release(release)}{percent(rate.rate)} of the users are re-identified "
+        f"({ends}{among}) by {who}{chance}; {guarantee}.",
         ""
         if release.membership is None
         else membership_in_short(
-            release.membership,
-            release.by_known,
-            knows,
+            *(release.membership, release.by_known, knows),
             is_unary=is_unary,
             shadows=None if release.shadows is None else release.shadows.strongest,
         ),
         "" if release.linkage is None else headline_of_linkage(release.linkage),
     )
     return " ".join(filter(None, sentences))
+
+
+def _in_release(release: AttackedRelease) -> str:
+    return "In the other release, " if release.is_remade else "In the release, "
 
 
 def strongest_by_all(release: AttackedRelease) -> tuple[Interval, str] | None:
@@ -606,7 +608,7 @@ def uncovered_in(release: AttackedRelease) -> list[str]:
         rate = attack.reidentified.rate
         found.append(Coverage(adversary, attack.skipped, attack.requested, rate))
     is_unary, by_all = release.manifest.scale.unary, strongest_by_all(release)
-    sentences = describe_uncovered(found, "In the release, ", by_all)
+    sentences = describe_uncovered(found, _in_release(release), by_all)
     if blind:
         sentences.append(
             f"{', '.join(blind)}: no attack applies, because all rows of the release fit what the "
@@ -712,7 +714,7 @@ def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAtt
         remark = more  # the other figures are in the headline and in the table of adversaries
     ends = format_bounds(rate.low, capped(release, rate, attack.bound).high)
     sentence = (
-        f"In the release, “{worst.name}” {finding} {percent(rate.rate)} ({ends}"
+        f"{_in_release(release)}“{worst.name}” {finding} {percent(rate.rate)} ({ends}"
         f"{_among_attacked(release, attack)}){chance}; {guarantee}"
     )
     return Statement(sentence, (), remark)
