@@ -600,20 +600,16 @@ def remarks_in_short(release: AttackedRelease, statements: Sequence[Statement]) 
 
 def uncovered_in(release: AttackedRelease) -> list[str]:
     """Describe the adversaries who could not attack most targets; the table shows it, too."""
-    found, blind = [], []
-    for adversary, attack in release.attacks:
-        if attack.is_blind:
-            blind.append(_quoted(adversary.name))
-            continue
-        rate = attack.reidentified.rate
-        found.append(Coverage(adversary, attack.skipped, attack.requested, rate))
+    blind = [_quoted(adversary.name) for adversary, attack in release.attacks if attack.is_blind]
+    found = [
+        Coverage(adversary, attack.skipped, attack.requested, attack.reidentified.rate)
+        for adversary, attack in release.attacks
+        if not attack.is_blind
+    ]
     is_unary, by_all = release.manifest.scale.unary, strongest_by_all(release)
     sentences = describe_uncovered(found, _in_release(release), by_all)
     if blind:
-        sentences.append(
-            f"{', '.join(blind)}: no attack applies, because all rows of the release fit what the "
-            f"adversary knows equally well."
-        )
+        sentences.append(f"{', '.join(blind)}: no attack applies, as all rows fit equally well.")
     return [in_likes(each, is_unary) for each in sentences]
 
 
