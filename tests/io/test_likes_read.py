@@ -197,6 +197,12 @@ def test_words_of_likes_are_not_read(tmp_path, name):
         assert [note for note in reading.notes if "'bad'" in note and "--likes" in note]
 
 
+@pytest.mark.parametrize(("ratings", "n_notes"), [("52", 1), ("55", 0), ("11", 0)])
+def test_ratings_dropped_for_likes_are_stated(read, ratings, n_notes):
+    text = "user,item,rating\n" + "".join(f"{at},7,{each}\n" for at, each in enumerate(ratings))
+    assert len(read(text, likes=True).notes) == n_notes
+
+
 def test_a_zero_among_words_of_likes_may_be_a_dislike(read):
     text = "user,item,rating\n1,5,good\n1,6,0\n2,5,fine\n"
     with raises("rating.zero", "line 3", "--drop-off-scale"):

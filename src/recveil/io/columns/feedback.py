@@ -306,6 +306,11 @@ def _take_numbers(
         # A count between bins, such as half a minute, is in the lower one.
         bins = np.searchsorted(COUNT_BINS, values, side="right")
         return Taken(np.maximum(bins, 1).astype(np.float32), COUNT_SCALE)
+    if feedback.likes and not note and values.min() < values.max():
+        note = (
+            f"Ratings from {values.min():g} to {values.max():g} are dropped: each row is read as a "
+            f"like (likes, --likes)."
+        )
     if feedback.is_specified:
         return Taken(np.ones(values.size, np.float32), LIKES, note=note)
     if feedback.one_value and values.size > 1 and values.min() == values.max():
