@@ -243,6 +243,8 @@ def test_dates_are_no_help_against_a_release(run):
     expected = f"{NEVER_RATED}: they know neither ratings nor dates."
     assert "Here no dates are known: releases have none." in attack["description"]
     assert expected in attack["description"]
+    printed = run("audit", "ratings.csv", *options[:-2])[1].replace("\n", " ")
+    assert "So 3 ratings of a target, not 4, must be known." in printed
 
 
 def test_risk_without_curves_is_refused_before_the_work(run, tmp_path, monkeypatch):

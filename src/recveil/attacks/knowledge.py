@@ -475,7 +475,11 @@ def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
     reason = why_never_wrong(ratings, adversary)
     if reason is None:
         return adversary
-    note = f"Here the wrong entries are items that the target never rated: {reason}."
+    needed = describe_count(adversary.n_right, "rating")
+    note = (
+        f"Here the wrong entries are items that the target never rated: {reason}. So {needed} of a "
+        f"target, not {adversary.known}, must be known."
+    )
     note = in_likes(note, ratings.is_unary)
     return replace(adversary.noted(note), wrong_kind="item")
 

@@ -139,6 +139,7 @@ def to_html(audit: Audit) -> str:
         "risk": draw_risk(audit.risk),
         "release": draw_release(audit.published, is_nominal=not audit.ratings.scale.ordered),
     }
+    in_release = [] if audit.published is None else audit.published.attacks
     sections = plain(audit) | {
         "sufficient": _by_adversary(audit),
         "shares": sorted({each.share for each in audit.sufficient}),
@@ -146,6 +147,9 @@ def to_html(audit: Audit) -> str:
         "about": audit.published and audit.published.manifest.claim.about,
         "knowledge": {
             each.adversary.name: _describe_knowledge(each.adversary, what) for each in audit.attacks
+        },
+        "knowledge_in_release": {
+            adversary.name: _describe_knowledge(adversary, what) for adversary, _ in in_release
         },
         "match": match_of(audit.attacks),
         "revealed": describe_sensitive(audit),
@@ -160,7 +164,7 @@ def to_html(audit: Audit) -> str:
     }
     if not audit.ratings.scale.ordered:
         what = "labels"
-        texts = ("knowledge", "revealed", "declared", "inferred", "grouped")
+        texts = ("knowledge", "knowledge_in_release", "revealed", "declared", "inferred", "grouped")
         sections |= {name: map_texts(sections[name], as_nominal) for name in texts}
     return environment.get_template("audit/page.html.jinja").render(
         **sections, charts=charts, what=what, weak_test=MEMBERSHIP

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from recveil.attacks import Interval, Mean
+from recveil.attacks import Adversary, Interval, Mean
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.release_attacks import AttackedRelease, Linkage
@@ -223,7 +223,9 @@ def show_audit(audit: Audit) -> None:
         before = escape(verdict_of(audit)[0]) + guess * (not is_stated)
         console.print(f"Before, with names removed: {before}")
     _show_measures(console, audit)
-    _show_notes(console, audit.attacks)
+    release_attacks = [] if release is None else release.attacks
+    adversaries = [adversary for adversary, _ in release_attacks]
+    _show_notes(console, adversaries or [each.adversary for each in audit.attacks])
     for sentence in (*describe_decisions(audit), *describe_sensitive(audit)):
         console.print(escape(sentence))
     _show_attributes(console, audit)
@@ -308,12 +310,12 @@ def _show_checks(console: Console, checks: list[Check]) -> None:
             console.print(f"[red]FAILS[/]  {escape(name_check(check))}: {measured}")
 
 
-def _show_notes(console: Console, attacks: list[Outcome]) -> None:
-    """Print how this table changed adversaries, who then re-identify fewer users."""
+def _show_notes(console: Console, adversaries: list[Adversary]) -> None:
+    """Print how this table or release changed adversaries, who then re-identify fewer users."""
     noted: dict[str, list[str]] = {}
-    for outcome in attacks:
-        for note in outcome.adversary.notes:
-            noted.setdefault(note, []).append(outcome.adversary.name)
+    for adversary in adversaries:
+        for note in adversary.notes:
+            noted.setdefault(note, []).append(adversary.name)
     for note, names in noted.items():
         console.print(f"[bold]{escape(', '.join(names))}[/]: {escape(note)}")
 
