@@ -190,6 +190,12 @@ class TestMembership:
         result = infer_membership(ratings, InGroups(), Adversary(known=1), holdout=0.45)
         assert (result.members, result.nonmembers, result.skipped) == (500, 500, 0)
 
+    def test_members_are_counted_where_no_nonmember_has_enough_ratings(self, invented):
+        able = int(np.sort(invented.activity)[-20])
+        result = infer_membership(invented, InGroups(), Adversary(known=able), holdout=0.004)
+        assert (result.members, result.nonmembers) == (10, 0)
+        assert not result.is_measured
+
     @pytest.mark.parametrize("holdout", [0, 1, -0.5, 0.001, 0.999, math.nan])
     def test_both_sides_need_a_user(self, invented, holdout):
         with raises("argument.value"):

@@ -288,7 +288,8 @@ def _infer_membership(
     ]
     skipped = sum(about.skipped for about in known)
     if not all(about.targets.size for about in known):
-        return Membership(area_under_curve([], []), 0, 0, skipped)
+        members, nonmembers = (about.targets[1::2].size for about in known)
+        return Membership(area_under_curve([], []), members, nonmembers, skipped)
     scores = _all_scores(table.candidates, blunted, known, ratings.scale)
     shuffled = _shuffle_membership(scores, seed)
     scores, shuffled = scores + _join_scores(scores), shuffled + _join_scores(shuffled)
