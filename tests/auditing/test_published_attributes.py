@@ -124,6 +124,9 @@ class TestAudit:
         }
         assert "all ratings, published attributes" in " ".join(lines_of(result.risks))
         assert not any("--users" in w for w in warnings_of_release(result.published))
+        manifest = replace(result.published.manifest, previous="0" * 64)
+        follower = warnings_of_release(replace(result.published, manifest=manifest))
+        assert not any("--shadows" in w for w in follower)  # none are made of a series
         plain = audit(RATINGS, **options)
         assert result.published.strongest[1].class_reidentified.rate > (
             plain.published.strongest[1].class_reidentified.rate

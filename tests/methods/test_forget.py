@@ -363,7 +363,7 @@ def test_the_next_release_goes_without_the_user(series, today, tmp_path):
     command = found.to_dict()["next_command"]
     words = command.replace("NEXT", str(series[0].parent / "next")).split()
     with pytest.raises(SystemExit) as ended:
-        main([*words[1:], "--allow-sparse-coverage"])
+        main(words[1:])
     assert ended.value.code in (0, None)
     output = series[0].parent / "next"
     assert verify(output, against=series[-1]).holds
@@ -469,7 +469,7 @@ def test_dates_and_attributes_go_on_as_the_command_says(tmp_path):
     assert "--dates month" in command
     words = command.replace("NEXT", str(tmp_path / "next")).replace("USERS", str(users)).split()
     with pytest.raises(SystemExit) as ended:
-        main([*words[1:], "--allow-sparse-coverage"])
+        main(words[1:])
     assert ended.value.code in (0, None)
     assert verify(tmp_path / "next", against=newest, private=tmp_path / "next.private").holds
     assert forget(tmp_path / "next", user=MANY.users[20]).newest.status == "row-kept"

@@ -48,6 +48,7 @@ from recveil.publish.staging import alone, prefix
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import missing_rows
 from recveil.release.claim import bounds_of, of_large_epsilon
+from recveil.release.coverage import Coverage
 from recveil.release.exact_ratings import ExactRatingCounts
 from recveil.release.manifest import (
     ERASURES,
@@ -300,6 +301,13 @@ class Erasure(Described, Unpicklable):
     def newest(self) -> Trace:
         """The release that was named."""
         return self.traces[-1]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the newest release is nearly empty, and so the next one may be."""
+        content = json.loads(read_whole(self.private / PRIVATE_MANIFEST).decode())
+        figures = content.get("coverage")
+        return bool(figures) and Coverage(**figures).is_nearly_empty
 
     @property
     def bounds(self) -> Mapping[str, float]:

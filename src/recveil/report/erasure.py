@@ -65,6 +65,7 @@ def next_command(result: Erasure) -> str | None:
         "scale": None if scale.unary or scale.labels else str(scale),
         "previous": str(private_folder(result.newest.folder)) if is_continued else None,
         "force": not is_continued,
+        "allow_sparse_coverage": result.is_sparse,
         **_options_of_attributes(manifest),
     }
     table = "CLEANED" if result.cleaned is None else str(result.cleaned)

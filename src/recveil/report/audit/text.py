@@ -637,6 +637,7 @@ def warnings_of_release(release: AttackedRelease) -> list[str]:
     if why:
         warnings.append(f"Membership inference was not measured, because {why}.")
     has_compared = release.shadows is not None and release.shadows.has_attributes
+    has_compared |= release.knows_attributes and bool(manifest.previous)  # which has no shadows
     if manifest.user_columns is not None and manifest.user_columns.values:
         warnings += [_ATTRIBUTES_LEFT] * (not has_compared)
     elif manifest.user_columns is not None and not has_compared:
