@@ -111,6 +111,7 @@ def test_a_line_has_the_losses_of_shared_rows_and_no_exact_share_of_others():
     drawn = rv.Synthesizer(30, seed=7, item_catalog="as-rated").anonymize(RATINGS)
     assert "warning" not in repr(drawn)
     assert "differentially-private, but seeded: no guarantee" in repr(drawn)
+    assert f" of {RATINGS.n_items}, scale" in repr(drawn)  # the list of rated items is public
     assert "kept" not in repr(drawn)
 
 

@@ -437,7 +437,9 @@ class Release(Sides, PublishedRows):
             facts["items"] = f"at most {self.published.items.size:,}"
         elif self.published.claim.about.is_differential:  # exact shares are not shown
             low = f"{TOO_LITTLE} of the table's, or of the ratings" * kept.is_low
-            facts["items"] = f"{kept.n_items_kept:,}{low}"
+            has_all = self.published.settings.get("item_catalog") == "rated items"  # so public
+            of = f" of {kept.n_items:,}" * has_all
+            facts["items"] = f"{kept.n_items_kept:,}{of}{low}"
         else:
             facts |= kept_of(kept, "likes" if self.manifest.scale.unary else "ratings")
         if self.published.claim.about.is_differential and self.private.seed is not None:
