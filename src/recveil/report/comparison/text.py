@@ -833,10 +833,9 @@ def _describe_safest(choice: Choice) -> list[str]:
         if axis is REIDENTIFICATION
         else "Use more targets."
     )
-    known = "" if axis.of(row) is None else f" ({describe_risk(row, axis, choice.max_risk)})"
     return [
-        f"No setting is shown to be within the limit, “{row.title}”{known} included: "
-        f"{describe_uncovered(row)}. {advice}"
+        f"No setting is shown to be within the limit: {describe_uncovered(row)}. The safest is "
+        f"“{row.title}”: {describe_risk(row, axis, choice.max_risk)}. {advice}"
     ]
 
 
