@@ -34,7 +34,7 @@ ALWAYS = {
     "verify": ["Not covered by this verdict"],
     "evaluate": ["on this one split", "depend on it more than on the values"],
     "compare": ["on this one split", "Not measured: membership inference with shadow releases"],
-    "compare members": ["an adversary who makes other releases"],
+    "compare members": ["an adversary with shadow releases"],
 }
 
 
