@@ -57,12 +57,12 @@ class TestRule:
         assert line.strongest == certain
         assert line.figures == (certain, uncertain)
 
-    def test_a_figure_of_few_trials_comes_last(self):
-        few = RiskFigure("x", wilson_interval(19, 19), 0.1)
-        uncertain = figure("y", 0.2, 0.2)
+    def test_of_few_trials_the_lower_end_counts(self):
+        few = RiskFigure("x", wilson_interval(19, 19), 0.1)  # 83 to 100%
+        one = RiskFigure("x", wilson_interval(1, 1), 0.1)  # 21 to 100%
+        high, low = figure("y", 0.9, 0.1), figure("y", 0.5, 0.1)
         assert few.is_shown
-        assert not uncertain.is_shown
-        assert _line("inference", [few, uncertain], "").figures == (uncertain, few)
+        assert _line("inference", [low, one, few, high], "").figures == (high, few, low, one)
         assert _line("inference", [few], "").strongest == few
 
     def test_of_equal_figures_the_first_counts(self):

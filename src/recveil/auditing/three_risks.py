@@ -75,7 +75,10 @@ class RiskFigure(Reportable):
     @property
     def excess(self) -> float:
         """The share of what the reference misses that the attack gains: 0 is none, 1 is all."""
-        return (self.rate.rate - self.reference) / max(1 - self.reference, 1e-9)
+        return self._excess_of(self.rate.rate)
+
+    def _excess_of(self, rate: float) -> float:
+        return (rate - self.reference) / max(1 - self.reference, 1e-9)
 
     @property
     def is_shown(self) -> bool:
@@ -85,9 +88,11 @@ class RiskFigure(Reportable):
         return self.rate.low > self.reference
 
     @property
-    def order(self) -> tuple[bool, bool, float]:
+    def order(self) -> tuple[bool, float]:
         """The key by which the figures of a risk are sorted, the strongest first."""
-        return self.rate.trials < FEWEST, not self.is_shown, -self.excess
+        # Of few trials, the lower end of the interval counts.
+        rate = self.rate.low if self.rate.trials < FEWEST else self.rate.rate
+        return not self.is_shown, -self._excess_of(rate)
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,8 @@ class RiskLine(Reportable):
     ----------
     risk : str
     figures : tuple of RiskFigure
-        The strongest first: of at least 20 trials, those above their reference, by excess.
+        The strongest first: those whose interval is above their reference, by excess; of fewer
+        than 20 trials, by the excess of the lower end.
     unmeasured : str
         A code for why there are no figures; empty if there are.
     bound : float or None
