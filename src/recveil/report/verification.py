@@ -206,7 +206,8 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     "publisher.",
     "dropped-rows": _dropped_rows,
     "kept-classes": "Only the publisher states that users keep their class from one release to the "
-    "next, and how many rows are kept for users who left.",
+    "next.",
+    "kept-rows": "Only the publisher states how many rows are kept for users who left.",
     "previous-release": "This release follows another one, with which it was not compared: "
     "against (--against).",
     "hidden-items": "Only the publisher states which item has which pseudonym, and that their "

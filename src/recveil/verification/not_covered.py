@@ -142,7 +142,7 @@ def limits_of_release(manifest: Manifest, ratings_name: str) -> list[Limit]:
         limits += [Limit("method", (text,)) for text in method.publishers_word(settings)]
     limits += [Limit("foreign-class", each) for each in foreign_names(settings)]
     if manifest.previous:
-        limits += [Limit("kept-classes"), Limit("previous-release")]
+        limits += [Limit("kept-classes"), Limit("kept-rows"), Limit("previous-release")]
     if method is not None:
         limits += [Limit("method", (text,)) for text in method.made_before(settings)]
     limits += _limits_of_card(manifest)
