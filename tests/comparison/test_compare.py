@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -430,8 +431,11 @@ class TestMethods:
         kept = {name: getattr(invented, name) for name in names}
         undated = Ratings(**kept, days=None, scale=invented.scale)
         for table, has_dates in ((invented, True), (undated, False)):
-            methods = [row.method for row in compare(table, methods=["today"]).rows]
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                methods = [row.method for row in compare(table, methods=["today"]).rows]
             assert ("date-shift" in methods) == has_dates
+            assert any("date-shift" in str(each.message) for each in caught) != has_dates
         (row,) = compare(undated, methods=["date-shift"]).rows
         assert "--time" in row.problem
 

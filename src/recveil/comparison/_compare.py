@@ -271,14 +271,17 @@ def _perform(
         if not times:
             read = without_dates(read, request.reading.get("time"), _DATING, _NO_DATES)
         read = _sample_of_large(read, request.seed)
+        settings = list_settings(request.methods, request.ks, of=kind_of(read.ratings))
+        if read.ratings.days is None and DATED not in (request.methods or ()):
+            usable = [each for each in settings if each.method != DATED]
+            if len(usable) < len(settings):
+                note = f"The table has no times, so {DATED} is left out."
+                settings, read = usable, replace(read, notes=(*read.notes, note))
         warn_of_reading(read)
         ratings = read.ratings
         liked = liked_values(request.liked, ratings.scale)
         declared = _read_attributes(request, ratings, liked)
         request = replace(request, utility=_utility_of_table(ratings, request.utility, liked))
-        settings = list_settings(request.methods, request.ks, of=kind_of(ratings))
-        if ratings.days is None and DATED not in (request.methods or ()):
-            settings = [each for each in settings if each.method != DATED]
         divided = split_ratings(ratings, request.split, request.seed)
         open_folder(folder)
         ground = Ground(
