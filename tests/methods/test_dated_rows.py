@@ -167,6 +167,16 @@ def test_an_order_of_short_rows_cannot_be_split_by_time(tmp_path):
         rv.convert(tmp_path / "out", tmp_path / "to.csv", split=0.2, split_by="time")
 
 
+def test_positions_of_many_short_rows_are_kept(tmp_path):
+    """As times of a raw table, so many in the first weeks of 1970 would be dropped."""
+    ratings = make_ratings(n_users=800, n_items=18, n_ratings=6_000, seed=3)
+    anonymize(ratings, tmp_path / "out", k=5, seed=1, dates="order")
+    result = rv.convert(tmp_path / "out", tmp_path / "r.csv").ratings
+    assert result.n_ratings >= 2_000
+    assert result.days.min() == 0
+    assert result.days.max() < 18
+
+
 @pytest.mark.parametrize("dates", ["year", "quarter", "month", "week", "order"])
 def test_layouts_state_what_their_times_are(tmp_path, dates):
     folder = tmp_path / "out"

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from recveil.io.columns.times import SECONDS_A_DAY, UNIX_SECONDS
 from recveil.io.ingestion import (
     Reading,
     has_value,
@@ -194,7 +195,13 @@ def reject_input(target: str | PathLike[str], source: Any) -> None:
 
 def _of_release(release: PublishedRows, reading: Mapping[str, Any]) -> Reading:
     """Read published rows as ratings: one row per user, on the scale without its steps."""
-    found = understand(release.to_arrow(per_user=True), **_options_of(release, reading))
+    table, options = release.to_arrow(per_user=True), _options_of(release, reading)
+    if DATE in table.column_names and options.get("times") is not False:
+        # Positions are no plausible times, which the reader would drop.
+        seconds = pc.multiply(table[DATE].cast(pa.int32()).cast(pa.int64()), SECONDS_A_DAY)
+        table = table.set_column(table.column_names.index(DATE), DATE, seconds)
+        options["time_format"] = UNIX_SECONDS
+    found = understand(table, **options)
     n_users = found.ratings.n_users
     of = describe_count(n_users, "user")
     notes = [f"A release: its published rows, one for each of {of}, under their new ids."]
