@@ -260,6 +260,23 @@ def test_methods_that_publish_ratings_have_to_be_replaced(tmp_path, options, is_
     )
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "predictive", "homogenize": "simple", "b": 2, "l": 2},
+        {"method": "predictive", "homogenize": "padded", "padding": 0.5},
+        {"method": "k-corating", "fill": "similarity", "neighbours": 7, "closeness": 0.9},
+    ],
+)
+def test_the_next_release_has_the_numbers_of_the_last(tmp_path, options):
+    table = make_ratings(60, 30, 700, seed=2)
+    anonymize(table, tmp_path / "out", k=K, seed=1, **options)
+    command = forget(tmp_path / "out", user=table.users[5]).to_dict()["next_command"]
+    expected = f"--k {K} " + " ".join(f"--{name} {value}" for name, value in options.items())
+    words = zip(*[iter(expected.split())] * 2, strict=True)
+    assert all(f" {name} {value} " in f"{command} " for name, value in words)
+
+
 def test_a_damaged_or_foreign_private_folder_is_rejected(series, tmp_path):
     newest = series[-1]
     file = Path(f"{newest}.private", "assignment.parquet")

@@ -40,6 +40,10 @@ def _(trace: Trace) -> dict[str, object]:
     return {**trace.finding, "record_ids": list(trace.record_ids)}
 
 
+# Options whose numbers the settings of a release state
+_NUMBERS = "cluster_size", "diversity", "closeness", "padding", "neighbours"
+
+
 def next_command(result: Erasure) -> str | None:
     """Return the command for the next release; None if none is needed."""
     manifest, folder = result.newest.manifest, str(result.newest.folder)
@@ -48,7 +52,7 @@ def next_command(result: Erasure) -> str | None:
     is_replaced = result.decision == "replace" and not manifest.claim.about.is_differential
     if method is None or not (is_continued or is_replaced):
         return None
-    scale, settings = manifest.scale, manifest.settings
+    scale, settings, claim = manifest.scale, manifest.settings, manifest.claim
     chosen = {
         option.name: settings[option.name]
         for option in method.options
@@ -57,10 +61,11 @@ def next_command(result: Erasure) -> str | None:
     }
     options: dict[str, object] = {
         "output": "NEXT" if is_continued else folder,
-        **({"k": manifest.claim.k} if manifest.contains_users else {method.selector: "none"}),
+        **({"k": claim.k} if manifest.contains_users else {method.selector: "none"}),
         "method": None if is_continued else method.name,
         **chosen,
-        "cluster_size": settings.get("cluster_size"),
+        **{name: settings.get(name) for name in _NUMBERS},
+        **{each: n for each, n in (("b", claim.b), ("l", claim.l)) if n > 1},
         "hide_items": hides_items(settings),
         "scale": None if scale.unary or scale.labels else str(scale),
         "previous": str(private_folder(result.newest.folder)) if is_continued else None,
