@@ -156,6 +156,7 @@ def test_user_counts_are_those_of_the_records(spark, tmp_path, number):
 def test_classes_below_k_are_named_once(spark, folder):
     here, there = verify_here(folder / "text", k=6), verify(folder / "text", k=6)
     assert (there.holds, there.k_required, there.k_achieved) == (False, 6, here.k_achieved)
+    assert there.k_claimed == here.k_claimed < 6
     assert set(there.violations) == set(here.violations)
     of_users = verify(folder / "simple", k=6)
     assert not of_users.holds
