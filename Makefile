@@ -21,7 +21,7 @@ TIER = $(PYTEST) --rotation $(ROTATION) --ignore=tests/form
 test test-slow: export PYTHONDONTWRITEBYTECODE =
 test test-slow: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)  ## The fast tests of behaviour, doctests included
-	@echo "About 5 minutes on two cores"
+	@echo "About 7 minutes on two cores"
 	$(BIN)/recveil precompile
 	$(TIER) --tier fast
 
