@@ -128,6 +128,22 @@ class TestInnerSplits:
         assert {inner.known.n_users for inner in splits} == {7}
         assert {inner.table.rows.n_users for inner in splits} == {80}
 
+    def test_of_a_large_table_some_rows_are_learned(self, monkeypatch):
+        rows = [{item: 1.0 + item % 5, item + 1: 2.0} for item in range(100)]
+        table = table_of(rows, [1 + row % 3 for row in range(100)], n_items=101)
+        whole = inner_splits(table)[0]
+        monkeypatch.setattr(split, "MOST_VALUES", 60)
+        inner = inner_splits(table)[0]
+        assert inner.table.rows.n_users == 30  # 60 of the 160 values of 80 rows
+        assert inner.table.n_users == inner.table.sizes.sum()
+        assert np.array_equal(inner.held_out.values, whole.held_out.values)
+        every, drawn = (
+            {(*part.table.rows.take([row]).indices, part.table.sizes[row]) for row in range(n)}
+            for part, n in ((whole, 80), (inner, 30))
+        )
+        assert drawn < every
+        assert split.times_learned(table, 2.0) == 1 + 2 * 60 / 200
+
     def test_labels_of_held_out_rows_become_ratings(self):
         """Of 4,000 labels of 3.25, a quarter is rounded up; what is learnt from stays as it is."""
         rows = [dict.fromkeys(range(100), 3.25) | {100 + row: 5.0} for row in range(4)]

@@ -23,6 +23,7 @@ from recveil.evaluation.split import (
     UserRows,
     enough_for_errors,
     inner_splits,
+    times_learned,
 )
 from recveil.ratings import RatingScale
 from recveil.ratings.sorted_rows import sorted_unique
@@ -132,7 +133,8 @@ class Recommender(ABC):
         n_inner : int
             How many inner hold-outs there are.
         """
-        return (1.0 + n_inner) * (100.0 * table.rows.indices.size + 1_000.0 * table.n_items)
+        times = times_learned(table, n_inner)
+        return times * (100.0 * table.rows.indices.size + 1_000.0 * table.n_items)
 
     @abstractmethod
     def _learn(self, table: TrainingTable, setting: Setting) -> Any:
@@ -337,6 +339,18 @@ def biases(
     return np.divide(sums, counts, out=np.zeros(user_rows.n_users), where=counts > 0)
 
 
+def effort_of_products(table: TrainingTable, n_inner: float, a_pair: float) -> float:
+    """Return the operations of multiplying the columns of a table, and of its inner hold-outs.
+
+    `a_pair` is of two values in a row, if rows are filled so little that they are multiplied so.
+    """
+    rows, n = table.rows, min(table.n_items, MOST_COMPARED)
+    is_dense = rows.indices.size > _SPARSE * rows.n_users * table.n_items
+    pairs = np.square(np.diff(rows.indptr), dtype=np.float64).sum()
+    one = 0.2 * rows.n_users * float(n) ** 2 if is_dense else a_pair * float(pairs)
+    return times_learned(table, n_inner) * one
+
+
 # Items × items cells; above it (25,000 items) the three tables would need 15 GiB.
 _MOST_CELLS = 25_000**2
 # Of a table with more items, so many are compared with each other.
@@ -403,11 +417,12 @@ class ItemNeighbours(OnAverages):
 
     def effort(self, table: TrainingTable, n_inner: int) -> float:
         """Return about how many operations a fit takes: to compare items, mostly."""
-        squares, rows = float(min(table.n_items, MOST_COMPARED)) ** 2, table.rows.n_users
+        n_compared = min(table.n_items, MOST_COMPARED)
         # The whole table, and as many hold-outs as errors are measured on.
-        times = 1.0 + min(n_inner, -(-LEAST_ROWS * PARTS // rows))
-        comparing = squares * (450.0 + 0.2 * rows) + float(table.rows.indices.size) ** 2 / rows
-        return super().effort(table, n_inner) + times * comparing
+        n_tables = 1.0 + min(n_inner, -(-LEAST_ROWS * PARTS // table.rows.n_users))
+        comparing = 450.0 * n_tables * n_compared**2
+        multiplying = effort_of_products(table, n_tables - 1.0, 20.0)
+        return super().effort(table, n_inner) + comparing + multiplying
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the averages' settings, then its own, then learn from the whole table."""
@@ -745,7 +760,7 @@ class RidgeFactors(OnAverages):
         entries = min(n_values, float(rows) * columns - n_values)
         learning = entries * (self.rank**2 + 300.0) + 0.2 * (rows + columns) * self.rank**3
         learning += 4.0 * n_values * self.rank if table.is_full else 0.0
-        times = self.n_rounds * (len(self.learning_settings) + 2.0)
+        times = self.n_rounds * times_learned(table, len(self.learning_settings) + 1.0)
         return super().effort(table, n_inner) + times * learning
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:

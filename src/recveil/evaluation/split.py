@@ -349,6 +349,8 @@ _FULL = 0.5
 PARTS, LEAST_ROWS, _MOST_TIMES = 5, 100, 10
 # Of a larger part, so many rows are drawn; scores of all its items take memory.
 MOST_ROWS = 4_096
+# Settings are chosen on so many values at most: whole rows of the others are drawn.
+MOST_VALUES = 1 << 22
 # Lists have more noise than errors: each row is held out once, up to so many.
 _LEAST_LISTS = 1_000
 
@@ -627,7 +629,8 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
     tuple of InnerSplit
         As many as are needed to hold out every row, or 1,000 of them; 100 for a full table, whose
         lists are uninformative; with fewer than 100 rows, each several times, up to ten times. None
-        if there are fewer than two rows. A split has up to 4,096 held-out rows.
+        if there are fewer than two rows. A split has up to 4,096 held-out rows, and rows with about
+        4 million values to learn from, drawn at random if there are more.
 
     Examples
     --------
@@ -666,6 +669,12 @@ def n_inner_splits(table: TrainingTable) -> int:
     return -(-wanted * min(PARTS, n) // n) if n > 1 else 0
 
 
+def times_learned(table: TrainingTable, n_inner: float) -> float:
+    """Return how many times the values of a table are learned: all of them, and in hold-outs."""
+    n_values = table.rows.indices.size
+    return 1.0 + n_inner * min(1.0, MOST_VALUES / n_values) if n_values else 1.0
+
+
 def enough_for_errors(inner: Sequence[InnerSplit]) -> Sequence[InnerSplit]:
     """Return the first of some splits, which hold out 100 rows together; all if they do not."""
     rows = np.cumsum([part.known.n_users for part in inner])
@@ -701,6 +710,9 @@ def _hold_out_rows(
     wanted = np.floor(_INNER_SHARE * np.diff(rows.indptr) + 0.5)
     held = lowest_in_rows(rows.indptr, rng.random(rows.indices.size), wanted)
     cells = HeldOut(rows.row_of()[held], rows.indices[held].astype(np.int64), rows.values[held])
+    n_left = int(np.diff(table.rows.indptr)[left].sum())
+    if n_left > MOST_VALUES:
+        left = np.sort(rng.choice(left, left.size * MOST_VALUES // n_left, replace=False))
     sizes = table.sizes[left]
     others = TrainingTable(
         table.rows.take(left), sizes, table.n_items, int(sizes.sum()), table.scale
