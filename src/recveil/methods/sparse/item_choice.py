@@ -95,14 +95,19 @@ def weigh_choices(ratings: Ratings, support: NDArray[Any]) -> sparse.csr_array:
     >>> (weigh_choices(ratings, np.array([1, 16])).toarray() ** 2).round(3)
     array([[0.5  , 0.125]])
     """
-    chosen = ratings.csr.astype(np.float64)
     scale = ratings.scale
-    liked = chosen.data >= scale.low + _LIKED_FROM * scale.range
-    chosen.data = np.where(liked, 1.0, _OF_RATED)
-    lengths = np.sqrt(np.add.reduceat(chosen.data**2, ratings.indptr[:-1]))
-    chosen.data /= np.repeat(lengths, ratings.activity)
-    chosen.data *= np.maximum(support, 1.0)[chosen.indices] ** _POPULARITY
-    return chosen
+    liked = ratings.values >= np.float64(scale.low + _LIKED_FROM * scale.range)
+    weights = np.where(liked, 1.0, _OF_RATED)
+    lengths = np.sqrt(np.add.reduceat(weights**2, ratings.indptr[:-1]))
+    weights /= np.repeat(lengths, ratings.activity)
+    weights *= (np.maximum(support, 1.0) ** _POPULARITY)[ratings.indices]
+    return _on_ratings(ratings, weights)
+
+
+def _on_ratings(ratings: Ratings, numbers: NDArray[Any]) -> sparse.csr_array:
+    """Return a number for each rating as a matrix, which shares the memory of its places."""
+    places = ratings.indices, ratings.indptr
+    return sparse.csr_array((numbers, *places), shape=(ratings.n_users, ratings.n_items))
 
 
 def learn_embeddings(
@@ -136,9 +141,8 @@ def learn_embeddings(
         slopes=np.empty(0),
     )
     usual = np.exp(np.asarray(member @ logs) / sizes)
-    rated = ratings.csr.astype(np.float64)
-    rated.data = np.ones_like(rated.data)
-    counts = (member @ rated).tocsc()[:, items]
+    counted = member.astype(np.int32) @ _on_ratings(ratings, np.ones(ratings.n_ratings, np.int32))
+    counts = counted.tocsc()[:, items]
     known = embeddings.regressors(np.arange(sizes.size), usual)
     return embeddings._replace(slopes=fit_log_odds(known, counts, sizes))
 
