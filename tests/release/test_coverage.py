@@ -133,6 +133,9 @@ def test_a_sample_of_users_counts_its_own_rows_alone():
     counts = [[4, 4, 1], [4, 4, 1], [3, 3], [1, 1], 2]
     assert Coverage.of(*counts, kept_lengths=[1, 1, 5]).n_short_users == 0
     assert Coverage.of(*counts, kept_lengths=[1, 5]).n_short_users == 1
+    # All three items are in it, but only 6 values; rows of all users hold other values, too.
+    assert Coverage.of(*counts, kept_lengths=[1, 1, 5]).rating_share == 6 / 9
+    assert Coverage.of(*counts, kept_lengths=[1, 5]).rating_share == 1
 
 
 def test_every_way_to_a_folder_refuses_a_nearly_empty_release_with_the_same_words(tmp_path):

@@ -38,7 +38,8 @@ class Coverage(NamedTuple):
     # Items of the table that have a rating, and those of them that have a value in the release
     n_items: int
     n_items_kept: int
-    # Share of the table's ratings, between 0 and 1, whose item the release has
+    # Share of the table's ratings, between 0 and 1, whose item the release has; without some of the
+    # users, at most as many as it has values
     rating_share: float
     # Published users, and those with fewer than `FEWEST_RATINGS` values, imputed ones not counted
     n_users: int
@@ -66,6 +67,9 @@ class Coverage(NamedTuple):
         """
         counts, kept = np.asarray(counts), np.asarray(published_counts) > 0
         rated = counts > 0
+        share = float(counts[kept].sum() / counts.sum())
+        if n_users < np.size(kept_lengths):
+            share = min(share, float((np.asarray(lengths) * sizes).sum() / counts.sum()))
         is_long = np.asarray(lengths) >= FEWEST_RATINGS
         n_short_rows = n_users - int(np.asarray(sizes)[is_long].sum())
         is_short = np.asarray(kept_lengths) < FEWEST_RATINGS
@@ -74,7 +78,7 @@ class Coverage(NamedTuple):
         return cls(
             n_items=int(np.count_nonzero(rated)),
             n_items_kept=int(np.count_nonzero(rated & kept)),
-            rating_share=float(counts[kept].sum() / counts.sum()),
+            rating_share=share,
             n_users=n_users,
             n_short_users=max(n_short_rows, n_imputed),
             n_short_raw_users=int(np.count_nonzero(np.asarray(raw_lengths) < FEWEST_RATINGS)),
