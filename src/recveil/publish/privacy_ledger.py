@@ -524,10 +524,15 @@ def most_exposed(runs: Sequence[tuple[Loss, Cohort]]) -> tuple[float, float, flo
     return square, threshold, delta
 
 
+# Settings that a model and its samples do not share
+_OF_SAMPLES = "n_users", SAMPLED_FROM, "answers"
+
+
 def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTotal:
     """Return what releases spent on the most exposed user; disjoint cohorts do not add up."""
     # Their deltas add up alike, unless one is given.
     runs: dict[str, tuple[Run, Cohort]] = {}
+    models: dict[str, object] = {}
     reused: dict[str, tuple[Loss, str]] = {}
     for folder in folders:
         manifest = known_manifest(folder)
@@ -551,7 +556,11 @@ def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTot
         # Sampling from a model postprocesses it, and spends nothing more.
         sha256 = FileEntry.of(folder / MANIFEST).sha256
         source = manifest.settings.get(SAMPLED_FROM, sha256)
-        if source in runs and runs[source][0].loss != loss:  # of another model
+        settings = {
+            name: value for name, value in manifest.settings.items() if name not in _OF_SAMPLES
+        }
+        model = claim, manifest.scale, settings  # noisy answers of the model among them
+        if models.setdefault(source, model) != model:  # of another model
             source = sha256
         run = Run(len(runs) + 1, "", "spent", loss, 0, "", (), str(cohort or ""))
         run, days = runs.get(source, (run, cohort or Cohort(None, _AFTER)))

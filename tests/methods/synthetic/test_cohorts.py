@@ -18,7 +18,7 @@ from error_assertions import raises
 from recveil import anonymize, audit, budget, evaluate
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
-from recveil.methods import Synthesizer, dry_run
+from recveil.methods import Synthesizer, dry_run, sample
 from recveil.methods.synthetic.options import of_cohort
 from recveil.methods.synthetic.synthesizer import Budget
 from recveil.publish import Release, convert
@@ -309,6 +309,22 @@ class TestTotals:
         file.write_text(text)
         with raises("release.damaged", "one"):
             budget([tmp_path / "one"])
+
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_a_sample_of_another_model_adds_up(self, tmp_path, is_first):
+        """It says to be of the same model, but has the noisy answers of its own."""
+        sources = []
+        for name in "ab":
+            anonymize(RATINGS, tmp_path / name, **OPTIONS, layout="model")
+            sample(tmp_path / name, tmp_path / f"of-{name}", n_users=20)
+            file = tmp_path / f"of-{name}" / "release.json"
+            sources.append(json.loads(file.read_text())["settings"]["sampled_from"])
+        folders = [tmp_path / "of-a", tmp_path / "of-b"]
+        both = budget(folders).epsilon
+        assert both > budget(folders[:1]).epsilon == budget([tmp_path / "a", folders[0]]).epsilon
+        forging.forge(folders[1], lambda result: result["settings"].update(sampled_from=sources[0]))
+        assert verify(folders[1]).holds
+        assert budget(folders if is_first else folders[::-1]).epsilon == both
 
     def test_the_total_of_folders_needs_an_epsilon_of_each(self, tmp_path):
         anonymize(PLAIN, tmp_path / "k", k=5)
