@@ -306,7 +306,8 @@ class Averages(NamedTuple):
     def rest(self, user_rows: UserRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return each row's bias, and the residuals of its ratings."""
         bias = biases(self.item_means, user_rows, self.damping)
-        left = user_rows.values - self.item_means[user_rows.indices] - bias[user_rows.row_of()]
+        left = user_rows.values - self.item_means[user_rows.indices]
+        left -= np.repeat(bias, np.diff(user_rows.indptr))
         return bias, left
 
 
@@ -448,7 +449,10 @@ class ItemNeighbours(OnAverages):
     ) -> NDArray[np.float64]:
         bias, sums, weight = self._ask(learnt, user_rows)
         sums /= weight + setting[0]
-        sums += learnt.averages.item_means
+        item_means, compared = learnt.averages.item_means, learnt.compared
+        if compared.size < item_means.size:
+            sums = _spread(sums, compared, item_means.size)
+        sums += item_means
         sums += bias[:, None]
         return sums
 
@@ -461,24 +465,26 @@ class ItemNeighbours(OnAverages):
     ) -> Iterator[NDArray[np.float64]]:
         """Compute the neighbours' predictions once for all pulls."""
         bias, sums, weight = self._ask(learnt, user_rows)
-        sums, weight = sums[rows, items], weight[rows, items]
+        item_means = learnt.averages.item_means
+        # The others have no neighbours.
+        place = np.full(item_means.size, -1)
+        place[learnt.compared] = np.arange(learnt.compared.size)
+        place = place[items]
+        sums, weight = (np.where(place < 0, 0, each[rows, place]) for each in (sums, weight))
         for (pull,) in self.serving_settings:
-            yield sums / (weight + pull) + learnt.averages.item_means[items] + bias[rows]
+            yield sums / (weight + pull) + item_means[items] + bias[rows]
 
     def _ask(
         self, learnt: _LearnedNeighbours, user_rows: UserRows
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the users' biases, and the neighbours' predictions with their weights."""
+        """Return biases, and the neighbours' predictions for compared items with their weights."""
         averages, compared, similar = learnt
         bias, left = averages.rest(user_rows)
         n_items = averages.item_means.size
         rated, rest = (user_rows.matrix(n_items, values) for values in (np.ones(left.size), left))
         if compared.size < n_items:
             rated, rest = rated[:, compared], rest[:, compared]
-        sums, weight = multiply_rows(rest, similar), multiply_rows(rated, similar)
-        if compared.size < n_items:
-            sums, weight = (_spread(each, compared, n_items) for each in (sums, weight))
-        return bias, sums, weight
+        return bias, multiply_rows(rest, similar), multiply_rows(rated, similar)
 
 
 # For each pair of items: products of values, squares of the first, and users, each summed.

@@ -527,7 +527,7 @@ class TrainingTable:
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """Number of users of each value, shape (n_values,)."""
-        return np.repeat(self.sizes, np.diff(self.rows.indptr)).astype(np.float64)
+        return np.repeat(self.sizes.astype(np.float64), np.diff(self.rows.indptr))
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
