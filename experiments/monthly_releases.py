@@ -8,9 +8,8 @@ twice: afresh, and following the release of the month before (`--previous`). Pri
 share of the users is alone, or has fewer than k candidates, in the intersection of all releases,
 and how good lists are that recommenders learn from the release, as a share of lists from the raw
 ratings of the month (nDCG@10 on a fifth of the ratings, which is held out; the best of all
-recommenders of either), with a 95 % interval over the series of several seeds. Then how well an
-adversary infers who left from the item counts of two successive releases: in these months, and in
-one in which nothing else changes and one user leaves. All but the lists are of the first seed.
+recommenders of either), with a 95 % interval over the series of several seeds. All but the lists
+are of the first seed. `who_left.py` measures what two successive releases reveal about who left.
 """
 
 import math
@@ -33,8 +32,6 @@ from recveil.io import read_ratings
 from recveil.methods import anonymize
 from recveil.publish import Release
 from recveil.ratings import Ratings
-
-QUIET_RUNS = 12
 
 
 def months_of(ratings: Ratings, n: int, leaving: float, seed: int = 0) -> Iterator[Ratings]:
@@ -75,28 +72,6 @@ def candidates(releases: list[Release], present: set[object] | None = None) -> N
     paths = [tuple(each.get(user) for each in groups) for user in users]
     counts = Counter(paths)
     return np.array([counts[path] for path in paths])
-
-
-def counts_of(release: Release) -> NDArray[np.float64]:
-    """Return the number of users with each item in the rows."""
-    counts = np.zeros(release.published.items.size)
-    for block in release.published.blocks():
-        weights = np.repeat(block.sizes, np.diff(block.indptr))
-        counts += np.bincount(block.indices, weights, counts.size)
-    return counts
-
-
-def scores(table: Ratings, before: NDArray[np.float64], after: NDArray[np.float64]):
-    """Score how far the counts of a user's items fell, in standard deviations of a count."""
-    change = (before / before.sum() - after / after.sum()) * before.sum() / np.sqrt(before + 1)
-    sums = np.add.reduceat(change[table.indices], table.indptr[:-1])
-    return sums / np.sqrt(table.activity)
-
-
-def auc(positive: NDArray[np.float64], negative: NDArray[np.float64]) -> float:
-    """Return the probability that one of the first is higher than one of the second."""
-    wins = (positive[:, None] > negative).mean() + (positive[:, None] == negative).mean() / 2
-    return float(wins)
 
 
 def best_list(table: TrainingTable, train: Ratings, test: HeldOut) -> float:
@@ -156,9 +131,6 @@ def main() -> None:
                     figures.append(f"{np.mean(shares):.1%} ± {half_width(shares):.1%}")
             print(f"| {month} | {' | '.join(figures)} |", flush=True)
         print_intersections(made, tables, options.k)
-        print_who_left(made, tables)
-        private = places[0] / f"{len(tables)}.private"
-        print_quiet_month(made["following"][-1], tables[-1], private, options.k)
 
 
 def make_series(tables: list[Ratings], k: int, seed: int, folder: Path) -> dict[str, list[Release]]:
@@ -193,45 +165,6 @@ def print_intersections(made: dict[str, list[Release]], tables: list[Ratings], k
         for what, found in of_parts.items():
             alone, few = (result(int((found < n).sum()), found.size) for n in (2, k))
             print(f"| {what} | {alone} | {few} |")
-
-
-def print_who_left(made: dict[str, list[Release]], tables: list[Ratings]) -> None:
-    """Print how well the changes of item counts distinguish users who left from others."""
-    print("\n| releases | AUC of who left, mean of the months | the same of real item counts |")
-    print("|---|---:|---:|")
-    for name, releases in made.items():
-        found = []
-        for at in range(1, len(tables)):
-            left = ~np.isin(tables[at - 1].users, tables[at].users)
-            if left.any():
-                pairs = [
-                    (counts_of(releases[at - 1]), counts_of(releases[at])),
-                    (tables[at - 1].support, tables[at].support),
-                ]
-                of_users = (scores(tables[at - 1], *pair) for pair in pairs)
-                found.append([auc(score[left], score[~left]) for score in of_users])
-        published, real = np.mean(found, axis=0)
-        print(f"| {name} | {published:.2f} | {real:.2f} |")
-
-
-def print_quiet_month(last: Release, table: Ratings, private: Path, k: int) -> None:
-    """Print the same for a month in which one user leaves, and nothing else changes."""
-    ranks = []
-    rng = np.random.default_rng(1)
-    for seed, user in enumerate(rng.choice(table.n_users, QUIET_RUNS, replace=False)):
-        others = np.flatnonzero(np.arange(table.n_users) != user)
-        release = anonymize(only(table, others), k=k, seed=1_000 + seed, previous=private)
-        pairs = [
-            (counts_of(last), counts_of(release)),
-            (table.support, only(table, others).support),
-        ]
-        found = [scores(table, *pair) for pair in pairs]
-        ranks.append([auc(score[[user]], score[others]) for score in found])
-    means, errors = np.mean(ranks, axis=0), np.std(ranks, axis=0, ddof=1) / np.sqrt(QUIET_RUNS)
-    print(
-        f"\nOne user leaves, nothing else changes ({QUIET_RUNS} runs): AUC {means[0]:.2f} "
-        f"(standard error {errors[0]:.2f}); of real item counts {means[1]:.2f} ({errors[1]:.2f})"
-    )
 
 
 if __name__ == "__main__":
