@@ -15,6 +15,8 @@ from recveil.runtime.progress import track
 _TOLERANCE = 1e-6
 # With more values, a random sample of records is used: all would take gigabytes.
 MOST_VALUES = 1 << 23
+# Ratings taken at a time
+_BLOCK = 1 << 22
 
 
 class PossibleRatings(NamedTuple):
@@ -66,14 +68,15 @@ def measure_possible_ratings(
     is_rated = raters > 0
     distinct = (shares > 0).sum(axis=1)
     support = shares[is_rated] / raters[is_rated, None]
-    overall = _shares_of_items(ratings)[items[is_rated]]
+    of_items = _shares_of_items(ratings)
+    overall = of_items[items[is_rated]]
     distance = np.abs(support - overall).sum(axis=1) / 2
     levels = ratings.scale.levels
     nearest = np.abs(levels[:, None] - values).argmin(axis=0)
     is_whole = np.abs(levels[nearest] - values) <= _TOLERANCE
     alone = distinct == 1
     exact = alone & (shares.argmax(axis=1) == nearest)
-    usual = _shares_of_items(ratings).argmax(axis=1)[items]
+    usual = of_items.argmax(axis=1)[items]
     by_usual = alone & (shares.argmax(axis=1) == usual)
     possible = None
     if are_means:
@@ -116,29 +119,39 @@ def _shares_of_ratings(
     ratings: Ratings, table: AttackTarget, rows: NDArray[np.int64], items: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Count the ratings of each value of the scale per cell, shape (n_values, n_values)."""
-    record_of = np.repeat(table.record_of, ratings.activity)
-    inside = record_of >= 0
     cells = rows * ratings.n_items + items
-    wanted = record_of[inside] * ratings.n_items + ratings.indices[inside]
-    place = np.minimum(np.searchsorted(cells, wanted), cells.size - 1)
-    shown = cells[place] == wanted
-    values = _codes(ratings)[inside][shown]
-    counts = np.zeros((cells.size, ratings.scale.levels.size))
-    np.add.at(counts, (place[shown], values), 1)
+    n_levels = ratings.scale.levels.size
+    counts = np.zeros((cells.size, n_levels))
+    flat = counts.reshape(-1)
+    is_drawn = np.zeros(table.candidates.n_records + 1, np.bool_)  # the last of no record, -1
+    is_drawn[rows] = True
+    users = np.flatnonzero(is_drawn[table.record_of])
+    n_blocks = 1 + int(ratings.activity[users].sum()) // _BLOCK
+    for some in np.array_split(users, n_blocks):
+        own = ratings.csr[some]
+        wanted = np.repeat(table.record_of[some], np.diff(own.indptr)) * ratings.n_items
+        wanted += own.indices
+        place = np.minimum(np.searchsorted(cells, wanted), cells.size - 1)
+        shown = cells[place] == wanted
+        codes = _codes(own.data[shown], ratings.scale)
+        np.add.at(flat, place[shown] * n_levels + codes, 1)
     return counts
 
 
 def _shares_of_items(ratings: Ratings) -> NDArray[np.float64]:
     """Return the share of each value among each item's ratings, shape (n_items, n_values)."""
-    counts = np.zeros((ratings.n_items, ratings.scale.levels.size))
-    np.add.at(counts, (ratings.indices, _codes(ratings)), 1)
+    n_levels = ratings.scale.levels.size
+    counts = np.zeros((ratings.n_items, n_levels))
+    for start in range(0, ratings.n_ratings, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        codes = _codes(ratings.values[block], ratings.scale)
+        np.add.at(counts.reshape(-1), n_levels * ratings.indices[block].astype(np.int64) + codes, 1)
     return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
 
-def _codes(ratings: Ratings) -> NDArray[np.int64]:
+def _codes(values: NDArray[Any], scale: RatingScale) -> NDArray[np.int64]:
     """Return the index of each rating on the scale."""
-    step = ratings.scale.step or 1.0
-    return np.rint((ratings.values - ratings.scale.low) / step).astype(np.int64)
+    return np.rint((values - scale.low) / (scale.step or 1.0)).astype(np.int64)
 
 
 def _share(
