@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -299,6 +300,10 @@ def match_held_out(train: Ratings, test: Ratings) -> Matched:
     )
 
 
+# Cells sorted at a time
+_CELLS_AT_A_TIME = 1 << 22
+
+
 def lowest_in_rows(
     indptr: NDArray[Any], keys: NDArray[Any], wanted: NDArray[Any]
 ) -> NDArray[np.bool_]:
@@ -307,11 +312,16 @@ def lowest_in_rows(
     >>> lowest_in_rows(np.array([0, 3, 4]), np.array([0.3, 0.1, 0.2, 0.5]), np.array([2, 0]))
     array([False,  True,  True, False])
     """
-    row_of = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-    order = np.lexsort([keys, row_of])
-    rank = np.arange(keys.size) - indptr[row_of]  # rows stay where they are
     marked = np.zeros(keys.size, np.bool_)
-    marked[order] = rank < wanted[row_of]
+    # Rows are independent: blocks of them take little memory.
+    starts = np.searchsorted(indptr, np.arange(0, keys.size, _CELLS_AT_A_TIME), "right") - 1
+    for first, last in pairwise([*np.unique(starts).tolist(), indptr.size - 1]):
+        lengths = np.diff(indptr[first : last + 1])
+        cells = slice(indptr[first], indptr[last])
+        row_of = np.repeat(np.arange(first, last), lengths)
+        order = np.lexsort([keys[cells], row_of])
+        rank = np.arange(indptr[first], indptr[last]) - indptr[row_of]  # rows stay where they are
+        marked[indptr[first] + order] = rank < wanted[row_of]
     return marked
 
 
