@@ -237,7 +237,7 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
     # A release that cannot be made again is refused before any work.
     anonymizer = None if split is None else _made_like(manifest, folder, seed)
     with parts(
-        "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 2, THE_REST: 90}
+        "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 3, THE_REST: 25}
     ) as begin:
         begin(_READING)
         tables = (request.train, request.test) if split is None else (request.source,)
