@@ -290,6 +290,39 @@ def test_of_two_followers_in_memory_one_is_written(alone, tmp_path):
         copy.write(tmp_path / "copy")
 
 
+def in_notations(users, usual, other):
+    """Return the ratings of some users, every third with an id in the other notation."""
+    table = only(RATINGS, users)
+    ids = [(usual if user % 3 else other).format(user) for user in table.users.tolist()]
+    rows = table.user_positions()
+    return Ratings.from_columns([ids[row] for row in rows], table.indices, table.values)
+
+
+@pytest.mark.parametrize(
+    ("usual", "other"), [("{}", "{:04d}"), ("{}", "{}.0"), ("u{}", "U{}"), ("u{}", " u{}")]
+)
+def test_users_in_another_notation_are_no_newcomers(usual, other, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    anonymize(in_notations(MONTHS[0], usual, usual), first, k=5, seed=1)
+    options = {"k": 5, "seed": 1, "previous": f"{first}.private"}
+    with raises("id.other-notation"):
+        anonymize(in_notations(MONTHS[1], usual, other), second, **options)
+    assert not second.exists()
+    anonymize(in_notations(MONTHS[1], usual, usual), second, **options)
+
+
+def test_notations_of_one_table_are_users_of_their_own(tmp_path):
+    table = in_notations(MONTHS[0], "u{}", "u{}")
+    both = [*table.users, "U1"]
+    rows = [*table.user_positions().tolist(), *[len(both) - 1] * 20]
+    items = [*table.indices.tolist(), *range(20)]
+    alike = Ratings.from_columns([both[row] for row in rows], items, [3.0] * len(items))
+    anonymize(table, tmp_path / "first", k=5, seed=1)
+    options = {"k": 5, "seed": 1, "previous": f"{tmp_path / 'first'}.private"}
+    anonymize(alike, tmp_path / "second", **options)  # U1 waits for other newcomers
+    assert "U1" not in records_of(tmp_path / "second")
+
+
 def test_settings_that_fit_no_series_are_rejected(series, tmp_path):
     previous = f"{series[0]}.private"
 

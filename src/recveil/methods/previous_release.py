@@ -187,7 +187,28 @@ class PreviousRelease(Unpicklable):
                 f"a period alone",
                 code="release.mismatch",
             )
+        self._reject_other_notation(ratings.users, places)
         return places
+
+    def _reject_other_notation(self, users: NDArray[Any], places: NDArray[np.int64]) -> None:
+        """Raise for a newcomer whose id may be another notation of a user who left.
+
+        Such a user would have two rows. Ids that the table distinguishes are different users.
+        """
+        has_left = np.ones(self.users.size, np.bool_)
+        has_left[places[places >= 0]] = False
+        left = self.users[has_left].tolist()
+        former = dict(zip(normal_ids(left), left, strict=True))
+        new = users[places < 0].tolist()
+        pairs = zip(new, normal_ids(new), strict=True)
+        if alike := [(user, former[normal]) for user, normal in pairs if normal in former]:
+            examples = listed([f"{user} for {of}" for user, of in alike], 40)
+            raise RecveilError(
+                f"{describe_count(len(alike), 'newcomer')} may be users of {self.name} in another "
+                f"notation ({examples}), who would get a second row; write ids as in that release, "
+                f"or give other users ids that differ in more than notation",
+                code="id.other-notation",
+            )
 
     def count_rows(self, ratings: Ratings, k: int) -> tuple[int, int]:
         """Return the most classes and the rows that a release of this table has."""
