@@ -1,6 +1,7 @@
 """Erasure: what releases have of a user, and the log. The oracle of series is in tests/shared."""
 
 import hashlib
+import itertools
 import json
 import pickle
 import shutil
@@ -275,6 +276,20 @@ def test_the_next_release_has_the_numbers_of_the_last(tmp_path, options):
     expected = f"--k {K} " + " ".join(f"--{name} {value}" for name, value in options.items())
     words = zip(*[iter(expected.split())] * 2, strict=True)
     assert all(f" {name} {value} " in f"{command} " for name, value in words)
+
+
+def test_the_next_release_has_the_files_of_the_last(tmp_path):
+    table = make_ratings(60, 30, 700, seed=2)
+    lines = ["item_id,title", *(f"{item},film {item}" for item in table.items)]
+    (tmp_path / "films.csv").write_text("\n".join(lines))
+    options = {"file_format": "csv", "item_table": tmp_path / "films.csv"}
+    anonymize(table, tmp_path / "out", k=K, seed=1, **options)
+    words = forget(tmp_path / "out", user=table.users[5]).to_dict()["next_command"].split()
+    pairs = {*itertools.pairwise(words)}
+    assert {("--file-format", "csv"), ("--item-table", "ITEMS")} <= pairs
+    anonymize(table, tmp_path / "plain", k=K, seed=1)
+    words = forget(tmp_path / "plain", user=table.users[5]).to_dict()["next_command"].split()
+    assert not {"--file-format", "--item-table", "--layout"} & {*words}
 
 
 def test_a_damaged_or_foreign_private_folder_is_rejected(series, tmp_path):

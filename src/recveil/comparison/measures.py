@@ -495,7 +495,7 @@ _PRIVACY = (
     ),
     Measure(
         "published_share",
-        "The share of all ratings that the user's row has exactly, for any reason",
+        "The share of the ratings of its users that their rows have exactly, for any reason",
         float,
         _path("disclosure", "ratings_exact"),
         "%",

@@ -7,7 +7,7 @@ from recveil.io.options import format_command
 from recveil.methods import Erasure, Trace
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import of_large_delta, of_large_epsilon
-from recveil.release.manifest import Manifest, private_folder
+from recveil.release.manifest import ITEM_TABLE, Manifest, private_folder
 from recveil.release.method import SAMPLED_FROM
 from recveil.release.records import hides_items
 from recveil.report.document import parts_of
@@ -71,6 +71,9 @@ def next_command(result: Erasure) -> str | None:
         "previous": str(private_folder(result.newest.folder)) if is_continued else None,
         "force": not is_continued,
         "allow_sparse_coverage": result.is_sparse,
+        "layout": manifest.layout if manifest.layout == "groups" else None,
+        "file_format": "csv" if "ratings.csv" in manifest.files else None,
+        "item_table": "ITEMS" if ITEM_TABLE in manifest.files else None,
         **_options_of_attributes(manifest),
     }
     table = "CLEANED" if result.cleaned is None else str(result.cleaned)
@@ -117,6 +120,8 @@ def describe_erasure(result: Erasure) -> list[str]:
     if any(trace.manifest.user_columns for trace in result.traces):
         described.append("Delete their line from the file of users and attributes (--users), too.")
     if command := next_command(result):
+        if ITEM_TABLE in result.newest.manifest.files:
+            described.append("ITEMS is the table of items.")
         if result.newest.manifest.user_columns:
             described.append("USERS is the file of users without this user's line.")
         described.append(f"Next: {command}")

@@ -12,8 +12,8 @@ from recveil.runtime.number_format import format_bounds, percent
 
 # What the adversaries know of whom the strongest counts.
 KNOWLEDGE = (
-    "Adversaries know up to sixteen ratings of a target; where rows have few items, others know "
-    "all ratings, or the rows of other targets, too."
+    "Targets are users in the release. Adversaries know up to sixteen ratings of a target; where "
+    "rows have few items, others know all ratings, or the rows of other targets, too."
 )
 # How each risk is defined.
 AXIS_NOTES = {

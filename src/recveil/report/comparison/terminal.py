@@ -252,7 +252,7 @@ def _legend(rows: list[Row], axis: Axis, best: set[str], shown: list[str]) -> It
     exact = [row for row in rows if publishes_most(row)]
     if exact:
         named = ", ".join(f"“{row.title}” {percent(row.published_share, HIGH)}" for row in exact)
-        yield f"! after a setting: it publishes most ratings exactly ({named})."
+        yield f"! after a setting: it publishes most ratings of its users exactly ({named})."
     if revealing := describe_revealing(rows):
         yield revealing
     shares = [share for row in rows if not row.problem for share in shares_of(row)]
