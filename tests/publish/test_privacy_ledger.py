@@ -426,7 +426,7 @@ def test_notations_of_one_user_share_what_was_spent(ledger, spelled):
     spend(ledger, ["ann"], 0.3)
     spend(ledger, ["1001"], 0.3)
     assert ledger.total(np.array([spelled])).epsilon == pytest.approx(kept_by(0.3))
-    for number in ("01001", "1001.0", 1001):
+    for number in ("01001", "1001.0", 1001, "1.001E+03", "1001,0"):
         assert ledger.total(np.array([number])).epsilon == pytest.approx(kept_by(0.3))
 
 

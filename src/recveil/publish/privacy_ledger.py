@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io import understand
+from recveil.io.columns.ids import plain_number
 from recveil.io.columns.repeated_rows import fold
 from recveil.io.ingestion import warn_of_reading
 from recveil.io.options import ReadingOptions
@@ -653,13 +654,13 @@ def _release_folders(source: Any) -> list[Path]:
 def hash_users(ids: Iterable[Any], key: bytes) -> NDArray[np.uint64]:
     """Return the keyed hashes of the ids of users, in their order.
 
-    Notations of one id (capitals, blanks, zeros in front of a number, ``.0``) have the same hash:
-    different users of one hash share their losses, which is never less than each has.
+    Notations of one id (capitals, blanks, zeros in front of a number, ``.0``, exponents) have the
+    same hash: different users of one hash share their losses, which is never less than each has.
     """
     keyed = hashlib.blake2b(key=key, digest_size=_HASH_BYTES)
 
     def hashed(user: Any) -> bytes:
-        each, text = keyed.copy(), fold(str(user).strip())
+        each, text = keyed.copy(), plain_number(fold(str(user).strip()))
         text = text.lstrip("0") or "0" if text.isdecimal() else text
         each.update(text.encode("utf-8", "surrogatepass"))
         return each.digest()

@@ -171,7 +171,7 @@ def _describe_publishing(
     >>> _describe_publishing(Path("out"), contains_users=True, has_earlier=False)
     'Publish out. Keep out.private secret: it maps rows to users.'
     """
-    alone = ", and none of the earlier releases of these users" if has_earlier else ""
+    alone = ", and none of the earlier releases that were found" if has_earlier else ""
     reveals = "it maps rows to users" if contains_users else "it lists the users of the table"
     if coverage is not None and coverage.is_nearly_empty:
         items = f"{coverage.n_items_kept:,} of {describe_count(coverage.n_items, 'item')}"

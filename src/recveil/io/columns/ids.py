@@ -321,10 +321,15 @@ def normal_ids(ids: Iterable[Any]) -> list[str]:
     ['155', '155', '155', '155', 'ann@x.org']
     """
     texts = pa.array([fold(str(each)) for each in ids], pa.large_string())
-    return [_plain_number(text) for text in _usual_notation(texts).to_pylist()]
+    return [plain_number(text) for text in _usual_notation(texts).to_pylist()]
 
 
-def _plain_number(text: str) -> str:
+def plain_number(text: str) -> str:
+    """Return a number without an exponent and without zeros after its last digit.
+
+    >>> [plain_number(text) for text in ("1.50e+1", "1,0", "007", "x1")]
+    ['15', '1', '007', 'x1']
+    """
     if text.isdecimal() or not _NUMBER.fullmatch(text):
         return text
     plain = f"{Decimal(text.replace(',', '.')):f}"
