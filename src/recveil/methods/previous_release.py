@@ -202,13 +202,14 @@ class PreviousRelease(Unpicklable):
         new = users[places < 0].tolist()
         pairs = zip(new, normal_ids(new), strict=True)
         if alike := [(user, former[normal]) for user, normal in pairs if normal in former]:
-            examples = listed([f"{user} for {of}" for user, of in alike], 40)
-            raise RecveilError(
+            error = RecveilError(
                 f"{describe_count(len(alike), 'newcomer')} may be users of {self.name} in another "
-                f"notation ({examples}), who would get a second row; write ids as in that release, "
-                f"or give other users ids that differ in more than notation",
+                f"notation, who would get a second row; write ids as in that release, or give "
+                f"other users ids that differ in more than notation",
                 code="id.other-notation",
             )
+            add_note(error, f"newcomers: {listed([f'{new} ({old})' for new, old in alike], 80)}")
+            raise error
 
     def count_rows(self, ratings: Ratings, k: int) -> tuple[int, int]:
         """Return the most classes and the rows that a release of this table has."""
