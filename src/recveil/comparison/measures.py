@@ -495,7 +495,7 @@ _PRIVACY = (
     ),
     Measure(
         "published_share",
-        "The share of the ratings of its users that their rows have exactly, for any reason",
+        "The share of the release's users' ratings that are published exactly, for any reason",
         float,
         _path("disclosure", "ratings_exact"),
         "%",

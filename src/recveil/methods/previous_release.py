@@ -171,6 +171,7 @@ class PreviousRelease(Unpicklable):
     def check(self, ratings: Ratings) -> NDArray[np.int64]:
         """Return `places_of` the users of a table; raise a RecveilError for one of other users."""
         places = self.places_of(ratings.users)
+        self._reject_other_notation(ratings.users, places)
         n_known = int((places >= 0).sum())
         if not n_known:
             raise RecveilError(
@@ -187,13 +188,12 @@ class PreviousRelease(Unpicklable):
                 f"a period alone",
                 code="release.mismatch",
             )
-        self._reject_other_notation(ratings.users, places)
         return places
 
     def _reject_other_notation(self, users: NDArray[Any], places: NDArray[np.int64]) -> None:
-        """Raise for a newcomer whose id may be another notation of a user who left.
+        """Raise a RecveilError if a newcomer's id equals that of a user who left, but for notation.
 
-        Such a user would have two rows. Ids that the table distinguishes are different users.
+        Such a user would get a second row. Ids that are both in the table count as different users.
         """
         has_left = np.ones(self.users.size, np.bool_)
         has_left[places[places >= 0]] = False
@@ -203,12 +203,14 @@ class PreviousRelease(Unpicklable):
         pairs = zip(new, normal_ids(new), strict=True)
         if alike := [(user, former[normal]) for user, normal in pairs if normal in former]:
             error = RecveilError(
-                f"{describe_count(len(alike), 'newcomer')} may be users of {self.name} in another "
-                f"notation, who would get a second row; write ids as in that release, or give "
-                f"other users ids that differ in more than notation",
+                f"{describe_count(len(alike), 'new id')} may match an id of {self.name} in another "
+                f"notation, which would give its user a second row; write ids as in that release, "
+                f"or, if the users differ, give the new ones ids that differ in more than notation",
                 code="id.other-notation",
             )
-            add_note(error, f"newcomers: {listed([f'{new} ({old})' for new, old in alike], 80)}")
+            add_note(
+                error, f"new ids: {listed([f'{new} (before: {old})' for new, old in alike], 80)}"
+            )
             raise error
 
     def count_rows(self, ratings: Ratings, k: int) -> tuple[int, int]:

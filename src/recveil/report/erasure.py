@@ -71,7 +71,7 @@ def next_command(result: Erasure) -> str | None:
         "previous": str(private_folder(result.newest.folder)) if is_continued else None,
         "force": not is_continued,
         "allow_sparse_coverage": result.is_sparse,
-        "layout": manifest.layout if manifest.layout == "groups" else None,
+        "layout": manifest.layout,
         "file_format": "csv" if "ratings.csv" in manifest.files else None,
         "item_table": "ITEMS" if ITEM_TABLE in manifest.files else None,
         **_options_of_attributes(manifest),
@@ -121,7 +121,7 @@ def describe_erasure(result: Erasure) -> list[str]:
         described.append("Delete their line from the file of users and attributes (--users), too.")
     if command := next_command(result):
         if ITEM_TABLE in result.newest.manifest.files:
-            described.append("ITEMS is the table of items.")
+            described.append("ITEMS is the file of public columns of items.")
         if result.newest.manifest.user_columns:
             described.append("USERS is the file of users without this user's line.")
         described.append(f"Next: {command}")

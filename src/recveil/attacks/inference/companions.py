@@ -15,7 +15,7 @@ from recveil.runtime.progress import track
 _TOLERANCE = 1e-6
 # With more values, a random sample of records is used: all would take gigabytes.
 MOST_VALUES = 1 << 23
-# Ratings taken at a time
+# Ratings per block, on average
 _BLOCK = 1 << 22
 
 
@@ -123,17 +123,17 @@ def _shares_of_ratings(
     n_levels = ratings.scale.levels.size
     counts = np.zeros((cells.size, n_levels))
     flat = counts.reshape(-1)
-    is_drawn = np.zeros(table.candidates.n_records + 1, np.bool_)  # the last of no record, -1
+    is_drawn = np.zeros(table.candidates.n_records + 1, np.bool_)  # the last: of users without one
     is_drawn[rows] = True
     users = np.flatnonzero(is_drawn[table.record_of])
     n_blocks = 1 + int(ratings.activity[users].sum()) // _BLOCK
-    for some in np.array_split(users, n_blocks):
-        own = ratings.csr[some]
-        wanted = np.repeat(table.record_of[some], np.diff(own.indptr)) * ratings.n_items
-        wanted += own.indices
+    for chosen in np.array_split(users, n_blocks):
+        block = ratings.csr[chosen]
+        wanted = np.repeat(table.record_of[chosen], np.diff(block.indptr)) * ratings.n_items
+        wanted += block.indices
         place = np.minimum(np.searchsorted(cells, wanted), cells.size - 1)
         shown = cells[place] == wanted
-        codes = _codes(own.data[shown], ratings.scale)
+        codes = _codes(block.data[shown], ratings.scale)
         np.add.at(flat, place[shown] * n_levels + codes, 1)
     return counts
 

@@ -325,7 +325,7 @@ def normal_ids(ids: Iterable[Any]) -> list[str]:
 
 
 def plain_number(text: str) -> str:
-    """Return a number without an exponent and without zeros after its last digit.
+    """Return a number without exponent and trailing decimal zeros, and other text as it is.
 
     >>> [plain_number(text) for text in ("1.50e+1", "1,0", "007", "x1")]
     ['15', '1', '007', 'x1']
