@@ -61,6 +61,10 @@ def reject_missing(private: Path, names: Iterable[str], folder: Path) -> None:
             )
 
 
+# Users whose ratings are copied at a time
+_USERS_AT_A_TIME = 10_000
+
+
 def digest_of(ratings: Ratings) -> str:
     """Return a SHA-256 of the ratings that ignores the order of rows and the type of ids.
 
@@ -73,15 +77,20 @@ def digest_of(ratings: Ratings) -> str:
         order = sorted(range(len(texts)), key=texts.__getitem__)
         orders.append(None if order == list(range(len(texts))) else np.array(order))
         sha.update(repr([texts[at] for at in order]).encode())
-    rows = ratings.csr
-    of_users, of_items = orders  # None if they are sorted, which saves a copy
-    if of_users is not None:
-        rows = rows[of_users]
-    if of_items is not None:
-        rows = rows[:, of_items]
-        rows.sort_indices()
-    for array, kind in ((rows.indptr, "<i8"), (rows.indices, "<i4"), (rows.data, "<f4")):
-        sha.update(np.ascontiguousarray(array, dtype=kind).data)
+    of_users, of_items = orders  # None if they are sorted
+    lengths = ratings.activity if of_users is None else ratings.activity[of_users]
+    sha.update(np.concatenate([[0], np.cumsum(lengths)]).astype("<i8").data)
+    values = []
+    for start in range(0, ratings.n_users, _USERS_AT_A_TIME):
+        block = slice(start, start + _USERS_AT_A_TIME)
+        rows = ratings.csr[block if of_users is None else of_users[block]]
+        if of_items is not None:
+            rows = rows[:, of_items]
+            rows.sort_indices()
+        sha.update(np.ascontiguousarray(rows.indices, dtype="<i4").data)
+        values.append(np.ascontiguousarray(rows.data, dtype="<f4"))
+    for of_block in values:
+        sha.update(of_block.data)
     return sha.hexdigest()
 
 
