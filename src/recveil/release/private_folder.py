@@ -80,10 +80,10 @@ def digest_of(ratings: Ratings) -> str:
     of_users, of_items = orders  # None if they are sorted
     lengths = ratings.activity if of_users is None else ratings.activity[of_users]
     sha.update(np.concatenate([[0], np.cumsum(lengths)]).astype("<i8").data)
-    values = []
+    table, values = ratings.csr, []
     for start in range(0, ratings.n_users, _USERS_AT_A_TIME):
         block = slice(start, start + _USERS_AT_A_TIME)
-        rows = ratings.csr[block if of_users is None else of_users[block]]
+        rows = table[block if of_users is None else of_users[block]]
         if of_items is not None:
             rows = rows[:, of_items]
             rows.sort_indices()

@@ -126,9 +126,10 @@ def _shares_of_ratings(
     is_drawn = np.zeros(table.candidates.n_records + 1, np.bool_)  # the last: of users without one
     is_drawn[rows] = True
     users = np.flatnonzero(is_drawn[table.record_of])
+    rated = ratings.csr
     n_blocks = 1 + int(ratings.activity[users].sum()) // _BLOCK
     for chosen in np.array_split(users, n_blocks):
-        block = ratings.csr[chosen]
+        block = rated[chosen]
         wanted = np.repeat(table.record_of[chosen], np.diff(block.indptr)) * ratings.n_items
         wanted += block.indices
         place = np.minimum(np.searchsorted(cells, wanted), cells.size - 1)
