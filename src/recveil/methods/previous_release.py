@@ -205,11 +205,11 @@ class PreviousRelease(Unpicklable):
             error = RecveilError(
                 f"{describe_count(len(alike), 'new id')} may match an id of {self.name} in another "
                 f"notation, which would give its user a second row; write ids as in that release, "
-                f"or, if the users differ, give the new ones ids that differ in more than notation",
+                f"or rename new users",
                 code="id.other-notation",
             )
             add_note(
-                error, f"new ids: {listed([f'{new} (before: {old})' for new, old in alike], 80)}"
+                error, f"new ids: {listed([f'{new} (before: {old})' for new, old in alike], 60)}"
             )
             raise error
 
