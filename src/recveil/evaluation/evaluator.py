@@ -109,8 +109,8 @@ class _SplitEvaluator:
         contains_users = opened.manifest.claim.about.contains_users
         return self._raw_table.coverage_of(opened.table, contains_users=contains_users)
 
-    @cached_property
-    def _user_rows(self) -> UserRows:
+    @property
+    def _user_rows(self) -> UserRows:  # not kept while recommenders learn
         return UserRows.from_ratings(self.split.train)
 
     @property

@@ -25,7 +25,7 @@ from recveil.evaluation.rating_predictors import (
     multiply_rows,
     rows_to_list,
 )
-from recveil.evaluation.split import InnerSplit, TrainingTable, UserRows
+from recveil.evaluation.split import InnerSplit, TrainingTable, UserRows, blocks_of
 from recveil.ratings import RatingScale
 from recveil.release.records import Records
 from recveil.runtime.compiled import mirror
@@ -104,7 +104,8 @@ class Spectrum(Modelled):
     @classmethod
     def of(cls, table: TrainingTable, form: Form) -> "Spectrum":
         """Decompose a table, with rows weighted by the number of their users."""
-        return cls.of_matrix(_rooted(table, form), table.scale, form)
+        modelled, chosen = _modelled_rows(table, form)
+        return cls(modelled, table.n_items, table.scale, form, *_take_apart(chosen))
 
     @classmethod
     def of_matrix(cls, matrix: sparse.csr_array, scale: RatingScale, form: Form) -> "Spectrum":
@@ -118,13 +119,38 @@ def _rooted(table: TrainingTable, form: Form) -> sparse.csr_array:
     return table.rows.matrix(table.n_items, rooted)
 
 
+def _modelled_rows(table: TrainingTable, form: Form) -> tuple[NDArray[np.int64], sparse.csr_array]:
+    """Return the positions of the modelled items, and weighted rows on them, made in blocks."""
+    n_rows, n_items = table.rows.n_users, table.n_items
+    if min(n_rows, n_items) <= MOST_MODELLED:
+        return np.arange(n_items), _rooted(table, form)
+    mass = np.zeros(n_items)
+    for block in _rooted_blocks(table, form):
+        np.add.at(mass, block.indices, block.data**2)
+    modelled = _heaviest(mass)
+    chosen = [block[:, modelled] for block in _rooted_blocks(table, form)]
+    return modelled, sparse.csr_array(sparse.vstack(chosen, "csr"))
+
+
+def _rooted_blocks(table: TrainingTable, form: Form) -> Iterator[sparse.csr_array]:
+    for start, end in blocks_of(table.rows.indptr):
+        rows = table.rows.between(start, end)
+        roots = np.sqrt(table.sizes[start:end].astype(np.float64))
+        rooted = form(rows, table.scale) * np.repeat(roots, np.diff(rows.indptr))
+        yield rows.matrix(table.n_items, rooted)
+
+
+def _heaviest(mass: Numbers) -> NDArray[np.int64]:
+    return np.sort(np.argsort(-mass, kind="stable")[:MOST_MODELLED])
+
+
 def _most_modelled(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], sparse.csr_array]:
     """Return the positions of the modelled items, and the matrix on them."""
     n_items = matrix.shape[1]
     if min(matrix.shape) <= MOST_MODELLED:
         return np.arange(n_items), matrix
     mass = np.bincount(matrix.indices, matrix.data**2, minlength=n_items)
-    modelled = np.sort(np.argsort(-mass, kind="stable")[:MOST_MODELLED])
+    modelled = _heaviest(np.asarray(mass, np.float64))
     return modelled, matrix[:, modelled]
 
 
@@ -168,7 +194,7 @@ def _summed_of(table: TrainingTable, form: Form) -> _Summed | None:
 
 
 def _sum_up(table: TrainingTable, form: Form) -> _Summed | None:
-    modelled, chosen = _most_modelled(_rooted(table, form))
+    modelled, chosen = _modelled_rows(table, form)
     if not chosen.shape[0] >= chosen.shape[1] >= _FEW:
         return None
     return _Summed(modelled, table.n_items, table.scale, form, _products(chosen))
@@ -203,11 +229,21 @@ def _descending(squares: Numbers, vectors: Numbers) -> tuple[Numbers, Numbers]:
 def _products(matrix: sparse.csr_array) -> Numbers:
     n_rows, n = matrix.shape
     if matrix.nnz <= _SPARSE * n_rows * n:
-        return multiply_columns(matrix, n, [(matrix.data, matrix.data)], symmetric=True)[0]
+        rated = _without_zeros(matrix)
+        return multiply_columns(rated, n, [(rated.data, rated.data)], symmetric=True)[0]
     result, step = np.zeros((n, n)), max(1, _TILE_CELLS // n)
     for start in range(0, n_rows, step):
         tile = matrix[start : start + step].toarray()
         result += tile.T @ tile
+    return result
+
+
+def _without_zeros(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return a matrix without stored zeros, such as those of ratings that are not liked."""
+    if matrix.data.all():
+        return matrix
+    result = matrix.copy()
+    result.eliminate_zeros()
     return result
 
 
@@ -472,7 +508,7 @@ class ItemCosine(Ranker):
     def _learn(
         self, table: TrainingTable, _setting: Setting
     ) -> tuple[Modelled, NDArray[np.int64], sparse.csr_array]:
-        modelled, matrix = _most_modelled(_rooted(table, liked))
+        modelled, matrix = _modelled_rows(table, liked)
         items = Modelled(modelled, table.n_items, table.scale, liked)
         masses = np.bincount(matrix.indices, matrix.data**2, minlength=modelled.size)
         lengths = np.asarray(np.sqrt(masses), np.float64)
@@ -555,7 +591,7 @@ class _FixedEase:
 
     # The last scores are kept, since `Ease` and `EaseOnBoth` serve the same users in turn.
     def __init__(self, table: TrainingTable, form: Form, strength: float) -> None:
-        modelled, chosen = _most_modelled(_rooted(table, form))
+        modelled, chosen = _modelled_rows(table, form)
         self._items = Modelled(modelled, table.n_items, table.scale, form)
         self._strength = strength
         self._last: tuple[UserRows | None, Numbers] = None, np.zeros(0)

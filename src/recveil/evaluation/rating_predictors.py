@@ -21,6 +21,7 @@ from recveil.evaluation.split import (
     InnerSplit,
     TrainingTable,
     UserRows,
+    blocks_of,
     enough_for_errors,
     inner_splits,
     times_learned,
@@ -306,8 +307,12 @@ class Averages(NamedTuple):
     def rest(self, user_rows: UserRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return each row's bias, and the residuals of its ratings."""
         bias = biases(self.item_means, user_rows, self.damping)
-        left = user_rows.values - self.item_means[user_rows.indices]
-        left -= np.repeat(bias, np.diff(user_rows.indptr))
+        left = np.empty(user_rows.values.size)
+        for start, end in blocks_of(user_rows.indptr):
+            rows = user_rows.between(start, end)
+            above = rows.values - self.item_means[rows.indices]
+            of_block = slice(user_rows.indptr[start], user_rows.indptr[end])
+            np.subtract(above, np.repeat(bias[start:end], np.diff(rows.indptr)), left[of_block])
         return bias, left
 
 
@@ -334,8 +339,11 @@ def biases(
     >>> biases(np.array([3.0, 3.0]), user_rows, damping=2.0)  # (2 + 0) / (2 + 2)
     array([0.5])
     """
-    above = user_rows.values - item_means[user_rows.indices]
-    sums = np.bincount(user_rows.row_of(), weights=above, minlength=user_rows.n_users)
+    sums = np.zeros(user_rows.n_users)
+    for start, end in blocks_of(user_rows.indptr):
+        rows = user_rows.between(start, end)
+        above = rows.values - item_means[rows.indices]
+        sums[start:end] = np.bincount(rows.row_of(), weights=above, minlength=end - start)
     counts = np.diff(user_rows.indptr) + damping
     return np.divide(sums, counts, out=np.zeros(user_rows.n_users), where=counts > 0)
 
@@ -366,8 +374,6 @@ _SPARSE = 0.1
 _COUNTING = 0.7
 # Cells of a dense tile of rows: 32 MiB.
 _TILE_CELLS = 1 << 22
-# Cells of sparse rows whose order by item is known at once: about 0.3 GB.
-_BLOCK_CELLS = 1 << 23
 
 
 @brief
@@ -435,12 +441,12 @@ class ItemNeighbours(OnAverages):
     def _count(self, table: TrainingTable, averages: Averages) -> "_Counted":
         """Compare all pairs of items, once for all settings that are tried on a table."""
         if self._counted is None or self._counted.table is not table:
-            left = averages.rest(table.rows)[1]
             compared = most_carried(table.support, MOST_COMPARED)
             if compared.size < table.n_items:
-                cosines, n_common = item_cosines(*_on_items(table, left, compared))
+                rest = _rest_on_items(table, averages, compared)
+                cosines, n_common = item_cosines(rest, rest.rows.values)
             else:
-                cosines, n_common = item_cosines(table, left)
+                cosines, n_common = item_cosines(table, averages.rest(table.rows)[1])
             self._counted = _Counted(table, compared, cosines, n_common)
         return self._counted
 
@@ -522,8 +528,9 @@ def item_cosines(
 
 
 def _multiply_sparse(table: TrainingTable, values: NDArray[np.float64]) -> _PairSums:
-    once, rooted = np.ones(values.size), values * np.sqrt(table.weights)
+    once = np.broadcast_to(1.0, values.size)
     (squares,) = multiply_columns(table.rows, table.n_items, [(values**2, table.weights)])
+    rooted = values * np.sqrt(table.weights)
     # Weights are equal within a row, so these two are symmetric.
     pairs = (rooted, rooted), (once, table.weights)
     products, n_common = multiply_columns(table.rows, table.n_items, pairs, symmetric=True)
@@ -540,7 +547,7 @@ def multiply_columns(
     """Return ``leftᵀ right`` for pairs of values of the same cells, summed in SciPy's order."""
     # Of a symmetric result only the upper half is summed, for which items ascend in each row.
     result = [np.zeros((n_items, n_items)) for _ in pairs]
-    for start, end in _blocks_of(rows.indptr):
+    for start, end in blocks_of(rows.indptr):
         block = slice(int(rows.indptr[start]), int(rows.indptr[end]))
         indptr = rows.indptr[start : end + 1].astype(np.int64) - block.start
         indices = rows.indices[block].astype(np.int32)
@@ -549,23 +556,12 @@ def multiply_columns(
         starts = np.concatenate([[0], np.cumsum(np.bincount(indices, minlength=n_items))])
         first = order if symmetric else indptr[row_of]
         for (left, right), sums in zip(pairs, result, strict=True):
-            _add_rows(
-                starts, row_of, first, left[block][order], indptr, indices, right[block], sums
-            )
+            own = np.ascontiguousarray(right[block])
+            _add_rows(starts, row_of, first, left[block][order], indptr, indices, own, sums)
     if symmetric:
         for sums in result:
             mirror(sums)
     return result
-
-
-def _blocks_of(indptr: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Yield the ends of blocks of whole rows with at most `_BLOCK_CELLS` cells, or of one row."""
-    start, n_rows = 0, indptr.size - 1
-    while start < n_rows:
-        most = int(np.searchsorted(indptr, int(indptr[start]) + _BLOCK_CELLS, "right")) - 1
-        end = max(most, start + 1)
-        yield start, end
-        start = end
 
 
 def multiply_rows(
@@ -687,16 +683,23 @@ def most_carried(support: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     return np.sort(np.argsort(-support, kind="stable")[:most])
 
 
-def _on_items(
-    table: TrainingTable, values: NDArray[np.float64], items: NDArray[np.int64]
-) -> tuple[TrainingTable, NDArray[np.float64]]:
-    """Return a table, and other values in place of its own, on some of the items alone."""
+def _rest_on_items(
+    table: TrainingTable, averages: Averages, items: NDArray[np.int64]
+) -> TrainingTable:
+    """Return a table of the residuals of averages, on some of the items alone, made in blocks."""
     place = np.full(table.n_items, -1, np.int32)
     place[items] = np.arange(items.size, dtype=np.int32)
-    kept = place[table.rows.indices] >= 0
-    rows = table.rows.where(kept)
-    rows = rows._replace(indices=place[rows.indices])
-    return TrainingTable(rows, table.sizes, items.size, table.n_users, table.scale), values[kept]
+    lengths, places, left = [], [], []
+    for start, end in blocks_of(table.rows.indptr):
+        rows = table.rows.between(start, end)
+        of_block = place[rows.indices]
+        kept = of_block >= 0
+        lengths.append(np.bincount(rows.row_of()[kept], minlength=end - start))
+        places.append(of_block[kept])
+        left.append(averages.rest(rows)[1][kept])
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    rest = UserRows(indptr, np.concatenate(places), np.concatenate(left))
+    return TrainingTable(rest, table.sizes, items.size, table.n_users, table.scale)
 
 
 def _spread(
@@ -787,7 +790,8 @@ class RidgeFactors(OnAverages):
         (penalty,) = setting
         averages = self._averages(table)
         unit = table.scale.range / 4 or 1.0
-        left = averages.rest(table.rows)[1] / unit
+        left = averages.rest(table.rows)[1]
+        left /= unit
         by_row = table.rows.matrix(table.n_items, left)
         by_item = by_row.T.tocsr()
         ones, weights = np.ones(table.n_items), table.sizes.astype(np.float64)

@@ -5,7 +5,7 @@ order of a release nor its layout affects what is learned.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -352,6 +352,20 @@ def _positions(ids: NDArray[Any], known: NDArray[Any], what: str) -> NDArray[np.
     return np.asarray(pc.fill_null(result, -1).to_numpy(), dtype=np.int64)
 
 
+# Cells of sparse rows whose order by item is known at once: about 0.3 GB.
+_BLOCK_CELLS = 1 << 23
+
+
+def blocks_of(indptr: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Yield the ends of blocks of whole rows with at most `_BLOCK_CELLS` cells, or of one row."""
+    start, n_rows = 0, indptr.size - 1
+    while start < n_rows:
+        most = int(np.searchsorted(indptr, int(indptr[start]) + _BLOCK_CELLS, "right")) - 1
+        end = max(most, start + 1)
+        yield start, end
+        start = end
+
+
 _INNER_SHARE = 0.2
 # Rows with a larger share of all items hardly reveal preferences.
 _FULL = 0.5
@@ -409,13 +423,18 @@ class UserRows(NamedTuple):
         at = np.repeat(self.indptr[rows] - starts[:-1], lengths) + np.arange(starts[-1])
         return self._of(starts, at)
 
+    def between(self, start: int, end: int) -> Self:
+        """Return the rows from one position up to another, without copying ratings."""
+        indptr = self.indptr[start : end + 1]
+        return self._of(indptr - indptr[0], slice(int(indptr[0]), int(indptr[-1])))
+
     def where(self, kept: NDArray[np.bool_]) -> Self:
         """Return all rows with only the marked ratings."""
         lengths = np.bincount(self.row_of()[kept], minlength=self.n_users)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         return self._of(indptr, np.flatnonzero(kept))
 
-    def _of(self, indptr: NDArray[Any], at: NDArray[Any]) -> Self:
+    def _of(self, indptr: NDArray[Any], at: NDArray[Any] | slice) -> Self:
         return type(self)(indptr, self.indices[at], self.values[at])
 
     def matrix(self, n_items: int, values: ArrayLike | None = None) -> sparse.csr_array:
@@ -445,7 +464,7 @@ class DatedRows(UserRows):
         self.days = days
         return self
 
-    def _of(self, indptr: NDArray[Any], at: NDArray[Any]) -> Self:
+    def _of(self, indptr: NDArray[Any], at: NDArray[Any] | slice) -> Self:
         return super()._of(indptr, at)._with(self.days[at])
 
 
@@ -537,13 +556,14 @@ class TrainingTable:
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """Number of users of each value, shape (n_values,)."""
+        if (self.sizes == 1).all():  # as in raw tables, where an array of ones would be large
+            return np.broadcast_to(1.0, self.rows.indices.size)
         return np.repeat(self.sizes.astype(np.float64), np.diff(self.rows.indptr))
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
         """Number of users with each item, shape (n_items,)."""
-        user_counts = np.bincount(self.rows.indices, weights=self.weights, minlength=self.n_items)
-        return user_counts.astype(np.float64)
+        return self._sums_by_item(of_values=False)
 
     @cached_property
     def overall_mean(self) -> float:
@@ -559,11 +579,18 @@ class TrainingTable:
             Number of additional users with the overall mean, which is also the mean of an item
             without users.
         """
-        weighted = self.weights * self.rows.values
-        sums = np.bincount(self.rows.indices, weights=weighted, minlength=self.n_items)
+        sums = self._sums_by_item(of_values=True)
         user_counts = self.support + damping
         means = np.full(self.n_items, self.overall_mean)
         return np.divide(sums + damping * means, user_counts, out=means, where=user_counts > 0)
+
+    def _sums_by_item(self, *, of_values: bool) -> NDArray[np.float64]:
+        sums = np.zeros(self.n_items)
+        for start, end in blocks_of(self.rows.indptr):
+            rows = self.rows.between(start, end)
+            weights = np.repeat(self.sizes[start:end].astype(np.float64), np.diff(rows.indptr))
+            np.add.at(sums, rows.indices, weights * rows.values if of_values else weights)
+        return sums
 
     @property
     def is_full(self) -> bool:
