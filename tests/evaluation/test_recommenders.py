@@ -25,6 +25,7 @@ from recveil.evaluation import (
     inner_splits,
     rankers,
     rating_predictors,
+    split,
 )
 from recveil.evaluation.rating_predictors import (
     item_cosines,
@@ -180,7 +181,7 @@ class TestItemNeighbours:
 
     @pytest.mark.parametrize("block", [1 << 23, 100, 1])
     def test_columns_are_multiplied_as_by_scipy(self, invented, monkeypatch, block):
-        monkeypatch.setattr(rating_predictors, "_BLOCK_CELLS", block)
+        monkeypatch.setattr(split, "_BLOCK_CELLS", block)
         rows, rng = UserRows.from_ratings(invented), np.random.default_rng(3)
         left, right = rng.normal(size=(2, rows.values.size))
         (sums,) = multiply_columns(rows, invented.n_items, [(left, right)])
@@ -248,6 +249,26 @@ class TestItemNeighbours:
             monkeypatch.setattr(rating_predictors, "MOST_COMPARED", most)
             scores.append(ItemNeighbours().fit(table).predict(all_users))
         assert np.array_equal(*scores)
+
+
+@pytest.mark.parametrize("sizes", [[1], [1, 2, 7]])
+def test_blocks_of_rows_change_nothing(monkeypatch, invented, sizes):
+    monkeypatch.setattr(rating_predictors, "MOST_COMPARED", 30)
+    monkeypatch.setattr(rankers, "MOST_COMPARED", 30)
+    monkeypatch.setattr(rankers, "MOST_MODELLED", 40)
+    all_users = UserRows.from_ratings(invented)
+    of_rows = np.resize(sizes, all_users.n_users)
+    found = []
+    for cells in (1 << 23, 100):
+        monkeypatch.setattr(split, "_BLOCK_CELLS", cells)
+        table = TrainingTable.from_rows(all_users, of_rows, invented.n_items, invented.scale)
+        makers = ItemNeighbours(), RidgeFactors(rank=3), Ease("liked"), PureSVD(), ItemCosine()
+        scores = [maker.fit(table).predict(all_users) for maker in makers]
+        found.append([table.support, table.item_means(2.0), *scores])
+    for whole, in_blocks in zip(*found, strict=True):
+        assert np.array_equal(whole, in_blocks)
+    counted = np.bincount(table.rows.indices, table.weights, invented.n_items)
+    assert np.array_equal(found[0][0], counted)
 
 
 def test_of_many_items_cosines_are_of_those_that_most_users_liked(monkeypatch, invented):

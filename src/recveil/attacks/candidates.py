@@ -1,5 +1,6 @@
 """Published records in an inverted index, for attacks to search."""
 
+import hashlib
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,8 @@ from recveil.runtime.safe_repr import brief
 Work = Callable[["Candidates", Query, int], tuple[NDArray[Any], ...]]
 # Values are stored as a code of one or two bytes; more distinct values are rounded.
 _MOST_LEVELS = 1 << 16
+# Records whose content is compared at once; their values take memory.
+_RECORDS_AT_A_TIME = 1 << 14
 
 
 @brief
@@ -227,12 +230,18 @@ class Candidates:
         array([0, 0, 1])
         """
         by_record = np.argsort(self.records, kind="stable")
-        pairs = np.stack([self.items, self.codes], axis=1)[by_record].astype(np.int32)
-        content, width = pairs.tobytes(), 2 * pairs.itemsize
-        bounds = np.concatenate([[0], np.cumsum(self.activity) * width]).tolist()
-        rows = (content[start:end] for start, end in itertools.pairwise(bounds))
+        items, ends = self.items, np.concatenate([[0], np.cumsum(self.activity)])
         numbers: dict[bytes, int] = {}
-        return np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
+        result = np.empty(self.n_records, np.int64)
+        for start in range(0, self.n_records, _RECORDS_AT_A_TIME):
+            bounds = ends[start : start + _RECORDS_AT_A_TIME + 1]
+            cells = by_record[bounds[0] : bounds[-1]]
+            pairs = np.stack([items[cells], self.codes[cells]], axis=1).astype(np.int32)
+            own = (pairs[a:b] for a, b in itertools.pairwise((bounds - bounds[0]).tolist()))
+            for record, pair in enumerate(own, start):
+                digest = hashlib.blake2b(pair.data, digest_size=16).digest()
+                result[record] = numbers.setdefault(digest, len(numbers))
+        return result
 
     def merged(self, class_of: NDArray[np.int64]) -> tuple[Self, NDArray[np.int64]]:
         """Merge the records of each class into one, with all of their users.

@@ -59,6 +59,7 @@ from recveil.attacks.reidentification.clusters import (
     ClusterAttack,
     attack_clusters,
     find_clusters,
+    forget_mixture,
     has_sparse_classes,
     most_targets,
     too_many_to_compare,
@@ -464,6 +465,7 @@ def attack_table(
         all_known, clusters = (
             _attack_by_all_ratings(ratings, table, inside) if by_all else (None, None)
         )
+        forget_mixture(table.candidates)
         strongest, _ = max(attacks, key=lambda pair: pair[1].reidentified.ranked)
         begin(work_estimates.HELD_OUT)
         memberships, attributes, unmeasured = {}, None, ""
@@ -478,6 +480,7 @@ def attack_table(
                 )
                 if not ratings.is_unary:  # likes have no order of preference to infer
                     attributes = infer_attributes(ratings, held_out, strongest, seed)
+                del held_out  # as large as the release
             except RecveilError as error:  # four fifths of the users may be fewer than k
                 unmeasured = str(error)
         begin(work_estimates.CONTENT)

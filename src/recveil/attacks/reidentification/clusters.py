@@ -285,8 +285,9 @@ _MIXTURES: WeakKeyDictionary[Candidates, _Mixture] = WeakKeyDictionary()
 
 def _mix(candidates: Candidates) -> _Mixture:
     """Mix each record with its cluster and with all records; once per release."""
-    if candidates in _MIXTURES:
-        return _MIXTURES[candidates]
+    known = _MIXTURES.get(candidates)
+    if known is not None:
+        return known
     n_items, n_records = candidates.n_items, candidates.n_records
     clusters = find_clusters(candidates)
     if clusters is None:
@@ -305,7 +306,7 @@ def _mix(candidates: Candidates) -> _Mixture:
     mixed = of_cluster + of_all[places[0]]
     leans = np.bincount(cell_of, n_users * values) / counts - means[places[0]]
     of_row = _OF_ROW / candidates.activity[records] / mixed[cell_of]
-    _MIXTURES[candidates] = _Mixture(
+    mixture = _Mixture(
         clusters=clusters,
         of_clusters=sparse.csr_array(
             (np.log(mixed / of_all[places[0]]), places), shape=(n_items, n_clusters)
@@ -316,7 +317,13 @@ def _mix(candidates: Candidates) -> _Mixture:
         leans=sparse.csr_array((leans, places), shape=(n_items, n_clusters)),
         means=means,
     )
-    return _MIXTURES[candidates]
+    _MIXTURES[candidates] = mixture
+    return mixture
+
+
+def forget_mixture(candidates: Candidates) -> None:
+    """Free what `ClusterLikelihood` keeps of a release: as much memory as the release takes."""
+    _MIXTURES.pop(candidates, None)
 
 
 def _compare(candidates: Candidates, clusters: Positions) -> tuple[Numbers, Numbers]:
