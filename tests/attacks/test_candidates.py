@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.attacks import Candidates
+from recveil.attacks import Candidates, candidates
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
@@ -44,6 +44,17 @@ def test_every_rating_is_listed_once(seed):
         assert (np.diff(found.records[own]) > 0).all()
         matrix[found.records[own], item] = found.levels[found.codes[own]]
     assert np.array_equal(matrix, ratings.csr.toarray())
+
+
+@pytest.mark.parametrize("at_a_time", [1, 7, 1 << 14])
+def test_equal_records_have_equal_numbers(monkeypatch, at_a_time):
+    monkeypatch.setattr(candidates, "_RECORDS_AT_A_TIME", at_a_time)
+    ratings = make_ratings(n_users=60, n_items=4, n_ratings=100, seed=2)
+    rows = [tuple(row) for row in ratings.csr.toarray().tolist()]
+    first = {row: rows.index(row) for row in rows}
+    found = Candidates.from_ratings(ratings).classes()
+    assert 1 < len(first) < 60
+    assert found.tolist() == [list(first).index(row) for row in rows]
 
 
 @pytest.mark.parametrize(("n_levels", "dtype"), [(2, np.uint8), (256, np.uint8), (257, np.uint16)])

@@ -203,3 +203,17 @@ def test_items_that_are_in_no_record_reveal_nothing(table):
     )
     guesses = ClusterLikelihood().attack(table.candidates, known, table.record_of)
     assert (guesses.best[0], guesses.tied_users[0]) == (-1, 800)
+
+
+def test_a_forgotten_mixture_is_computed_again(table):
+    known = Knowledge(
+        *(np.array([0]), np.array([0, 1]), table.indices[:1].astype(np.int32)),
+        *(np.array([5], np.float32), None, None, 0),
+    )
+    likelihood, found = ClusterLikelihood(), []
+    for _ in range(2):
+        found.append(likelihood.attack(table.candidates, known, table.record_of))
+        assert table.candidates in module._MIXTURES
+        module.forget_mixture(table.candidates)
+        assert table.candidates not in module._MIXTURES
+    assert found[0].tied_users.tolist() == found[1].tied_users.tolist()
