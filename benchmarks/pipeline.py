@@ -3,6 +3,7 @@
 python benchmarks/pipeline.py                    1 million ratings, some minutes (make bench)
 python benchmarks/pipeline.py --millions 1 10 100      up to the shape of the Netflix Prize data
 python benchmarks/pipeline.py --millions 1 10 --items 296277 --only anonymize     a long tail
+python benchmarks/pipeline.py --former ../recveil-1.0/src          another version beside this one
 
 Each contender of `benchmarks/stages.py` runs in a process of its own, one after the other, so that
 the peak is its alone and includes what Python and the inputs take. The invented table keeps its
@@ -22,10 +23,11 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from stages import STAGES, file_size
+from stages import STAGES, Stage, file_size
 
 USERS, ITEMS, RATINGS = 480_189, 17_770, 100_480_507
 FORMAT = "{:<26}{:<24}{:>9}{:>10}{:>11}{:>11}{:>9}{:>10}"
+FORMER = "recveil, former"  # measured with the limits of this one
 PEERS = {
     "scikit-surprise": "surprise",
     "k-means-constrained": "k_means_constrained",
@@ -43,6 +45,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=ITEMS, help="of the invented tables")
     parser.add_argument("--only", nargs="+", default=[], help="stages whose names start so")
     parser.add_argument("--ours", action="store_true", help="leave the peers out")
+    parser.add_argument("--former", type=Path, help="the src folder of a version to measure, too")
     parser.add_argument("--folder", type=Path, help="keep the data here; temporary if not given")
     parser.add_argument("--limit", type=int, default=900, help="most seconds of a measurement")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)  # what a child is asked
@@ -72,11 +75,11 @@ def report(options: argparse.Namespace, folder: Path) -> None:
     for name, stage in STAGES.items():
         if options.only and not any(name.startswith(start) for start in options.only):
             continue
-        for contender in stage.contenders:
-            if (contender != "recveil" and options.ours) or not _installed(contender):
+        for contender in _contenders(stage, options):
+            if (contender not in ("recveil", FORMER) and options.ours) or not _installed(contender):
                 continue
             for millions in options.millions:
-                if millions > stage.most.get(contender, millions):
+                if millions > stage.most.get(contender.removesuffix(", former"), millions):
                     continue
                 place = _place(options, folder, millions)
                 n_ratings = round(RATINGS * millions / 100)
@@ -92,6 +95,11 @@ def report(options: argparse.Namespace, folder: Path) -> None:
                 print(FORMAT.format(name, contender, millions, *took, *grown), flush=True)
     for millions in options.millions:
         _print_sizes(_place(options, folder, millions), millions)
+
+
+def _contenders(stage: Stage, options: argparse.Namespace) -> list[str]:
+    is_former = options.former is not None and "recveil" in stage.contenders
+    return [*([FORMER] if is_former else []), *stage.contenders]
 
 
 def _place(options: argparse.Namespace, folder: Path, millions: int) -> Path:
@@ -115,10 +123,18 @@ def _ask(
     options: argparse.Namespace, place: Path, stage: str, contender: str
 ) -> dict[str, float] | None:
     """Let a child measure; None if it takes longer than the limit, or fails."""
-    command = [sys.executable, __file__, "--folder", str(place), "--measure", stage, contender]
+    name, environment = contender, dict(os.environ)
+    if contender == FORMER:
+        name, environment["PYTHONPATH"] = "recveil", str(options.former.resolve())
+    command = [sys.executable, __file__, "--folder", str(place), "--measure", stage, name]
     try:
         done = subprocess.run(  # noqa: S603
-            command, check=True, text=True, stdout=subprocess.PIPE, timeout=options.limit
+            command,
+            check=True,
+            text=True,
+            stdout=subprocess.PIPE,
+            timeout=options.limit,
+            env=environment,
         )
     except subprocess.TimeoutExpired:
         return None
