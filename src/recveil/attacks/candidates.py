@@ -237,9 +237,9 @@ class Candidates:
             bounds = ends[start : start + _RECORDS_AT_A_TIME + 1]
             cells = by_record[bounds[0] : bounds[-1]]
             pairs = np.stack([items[cells], self.codes[cells]], axis=1).astype(np.int32)
-            own = (pairs[a:b] for a, b in itertools.pairwise((bounds - bounds[0]).tolist()))
-            for record, pair in enumerate(own, start):
-                digest = hashlib.blake2b(pair.data, digest_size=16).digest()
+            contents = (pairs[a:b] for a, b in itertools.pairwise((bounds - bounds[0]).tolist()))
+            for record, content in enumerate(contents, start):
+                digest = hashlib.blake2b(content.data, digest_size=16).digest()
                 result[record] = numbers.setdefault(digest, len(numbers))
         return result
 

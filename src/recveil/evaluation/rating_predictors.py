@@ -556,8 +556,8 @@ def multiply_columns(
         starts = np.concatenate([[0], np.cumsum(np.bincount(indices, minlength=n_items))])
         first = order if symmetric else indptr[row_of]
         for (left, right), sums in zip(pairs, result, strict=True):
-            own = np.ascontiguousarray(right[block])
-            _add_rows(starts, row_of, first, left[block][order], indptr, indices, own, sums)
+            factors = left[block][order], np.ascontiguousarray(right[block])
+            _add_rows(starts, row_of, first, factors[0], indptr, indices, factors[1], sums)
     if symmetric:
         for sums in result:
             mirror(sums)
