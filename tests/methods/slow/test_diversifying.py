@@ -6,7 +6,9 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from recveil.methods.predictive.diversity import (
+    bundle,
     diversify,
+    missing_in_bundles,
     prune,
 )
 from shared.methods_diversifying import cover, entries, is_diverse, tables
@@ -30,6 +32,24 @@ class TestDiversify:
         # Five are wanted: one of the three goes, the one with the highest harm.
         kept = prune(support, missing, np.array([1.0, 3.0, 2.0]), b=2, least=5)
         assert kept.tolist() == [True, False, True]
+
+    @pytest.mark.parametrize("least", [2, 3, 5])
+    def test_pruning_is_trying_edge_after_edge(self, least):
+        # 200 items take four words of bits; half of the pairs are never short of groups.
+        rng = np.random.default_rng(least)
+        table = csr_array((rng.random((60, 200)) < rng.random(200) ** 3).astype(np.int8))
+        missing = missing_in_bundles(table, bundle(table, least))
+        harm = rng.random(missing.nnz)
+        rows = (table + missing).toarray().astype(np.int64)
+        groups, items = missing.nonzero()
+        kept = np.ones(missing.nnz, np.bool_)
+        for edge in np.argsort(-harm):
+            group, item = groups[edge], items[edge]
+            counts = rows[:, item] @ rows
+            if counts[rows[group] == 1].min() > least:
+                kept[edge], rows[group, item] = False, 0
+        assert 0 < kept.sum() < kept.size
+        assert np.array_equal(prune(table, missing, harm, b=2, least=least), kept)
 
     @settings(deadline=None, max_examples=300)
     @given(data=st.data(), table=tables, b=st.integers(1, 3))

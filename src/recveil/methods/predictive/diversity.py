@@ -12,7 +12,7 @@ from recveil.predict import Padded
 from recveil.ratings import Ratings
 from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.records import Groups, Records
-from recveil.runtime.compiled import compiled, count_bits, mirror, pack_rows
+from recveil.runtime.compiled import compiled, count_bits, pack_rows
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.verification.diversity import check_diversity, check_parameters
@@ -88,17 +88,25 @@ def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> N
     # Rare items come first, since sets with them are the likeliest to need an edge.
     n_holders = np.bincount(rows.indices, minlength=rows.shape[1])
     place_of = np.argsort(np.argsort(n_holders, kind="stable"), kind="stable").astype(np.int32)
-    rows = sparse.csr_array((rows.data, place_of[rows.indices], rows.indptr), shape=rows.shape)
-    rows.sort_indices()
-    groups = np.repeat(np.arange(support.shape[0]), np.diff(added.indptr))
-    order = np.argsort(-harm, kind="stable")
+    rows, original = (
+        sparse.csr_array((table.data, place_of[table.indices], table.indptr), shape=table.shape)
+        for table in (rows, _ones(support, np.int8))
+    )
+    bits = pack_rows(rows.indptr, rows.indices, rows.shape[1])
     holders = np.zeros((0, 0), np.uint64)
     if b == 3:
         columns = rows.tocsc()
-        holders = pack_rows(columns.indptr, columns.indices, support.shape[0])
+        holders = pack_rows(columns.indptr, columns.indices, rows.shape[0])
+        rare_pairs = np.full((rows.shape[1], bits.shape[1]), ~np.uint64(0))
+    else:
+        columns = original.tocsc()
+        unadded = pack_rows(original.indptr, original.indices, rows.shape[1])
+        rare_pairs = _find_rare_pairs(columns.indptr, columns.indices, unadded, least)
+    groups = np.repeat(np.arange(support.shape[0]), np.diff(added.indptr))
+    order = np.argsort(-harm, kind="stable")
+    counts = _pair_counts(bits, rare_pairs)
     return _prune(
-        *(rows.indptr, rows.indices.copy(), groups, place_of[added.indices], order),
-        *(_pair_counts(rows), holders, least),
+        *(bits, groups, place_of[added.indices], order, counts, rare_pairs, holders, least)
     )
 
 
@@ -107,21 +115,13 @@ def _ones(table: Any, dtype: Any) -> Any:
     return sparse.csr_array((data, table.indices, table.indptr), shape=table.shape)
 
 
-def _pair_counts(table: Any) -> NDArray[Any]:
-    """Return in how many groups each pair of items occurs, shape (n_items, n_items)."""
-    narrow = np.uint16 if table.shape[0] < 1 << 16 else np.uint32
-    counts = np.zeros((table.shape[1], table.shape[1]), narrow)
+def _pair_counts(bits: NDArray[Any], rare_pairs: NDArray[Any]) -> NDArray[Any]:
+    """Return in how many groups each rare pair of items occurs, shape (n_items, n_items)."""
+    narrow = np.uint16 if len(bits) < 1 << 16 else np.uint32
     # The rows of a bundle are equal: count each distinct row once, times its number.
-    edges = zip(table.indptr[:-1], table.indptr[1:], strict=True)
-    digests = [sha256(table.indices[start:end]).digest() for start, end in edges]
+    digests = [sha256(row).digest() for row in bits]
     _, first, times = np.unique(digests, return_index=True, return_counts=True)
-    distinct = table[first]
-    columns = distinct.tocsc()
-    _count_pairs(
-        *(distinct.indptr, distinct.indices, columns.indptr, columns.indices),
-        *(times.astype(narrow), counts),
-    )
-    return counts
+    return _count_pairs(bits[first], times.astype(narrow), rare_pairs)
 
 
 @compiled()
@@ -175,76 +175,121 @@ def _cheapest(
 
 
 @compiled()
-def _count_pairs(
-    starts: NDArray[Any],
-    items: NDArray[Any],
-    holder_starts: NDArray[Any],
-    holders: NDArray[Any],
-    times: NDArray[Any],
-    counts: NDArray[Any],
-) -> None:
-    """Count each item with itself and later ones: its counts stay in the processor's cache."""
-    at = starts[:-1].copy()
-    for item in range(counts.shape[0]):
+def _find_rare_pairs(
+    starts: NDArray[Any], holders: NDArray[Any], bits: NDArray[Any], least: int
+) -> NDArray[Any]:
+    """Set a bit for each pair of items that fewer than `least` rows hold before any addition.
+
+    Other pairs never need an added edge, since rows keep what they had.
+    """
+    n_words = bits.shape[1]
+    is_rare = np.empty((starts.size - 1, n_words), np.uint64)
+    seen = np.empty((least, n_words), np.uint64)  # once, twice, ...
+    for item in range(starts.size - 1):
+        seen[:] = 0
+        for holder in holders[starts[item] : starts[item + 1]]:
+            row = bits[holder]
+            for times in range(least - 1, 0, -1):
+                more, fewer = seen[times], seen[times - 1]
+                for word in range(n_words):
+                    more[word] |= fewer[word] & row[word]
+            once = seen[0]
+            for word in range(n_words):
+                once[word] |= row[word]
+        for word in range(n_words):
+            is_rare[item, word] = ~seen[least - 1, word]
+    return is_rare
+
+
+@compiled()
+def _count_pairs(bits: NDArray[Any], times: NDArray[Any], rare_pairs: NDArray[Any]) -> NDArray[Any]:
+    """Count rare pairs, each row `times` times."""
+    n_items = len(rare_pairs)
+    counts = np.zeros((n_items, n_items), times.dtype)
+    for item in range(n_items):
         of_item = counts[item]
-        for holder in range(holder_starts[item], holder_starts[item + 1]):
-            row = holders[holder]
-            for other in items[at[row] : starts[row + 1]]:
-                of_item[other] += times[row]
-            at[row] += 1
-    mirror(counts)
+        for row in range(len(bits)):
+            if not bits[row, item // 64] >> np.uint64(item % 64) & np.uint64(1):
+                continue
+            for word in range(bits.shape[1]):
+                left = bits[row, word] & rare_pairs[item, word]
+                while left:
+                    of_item[64 * word + _lowest_bit(left)] += times[row]
+                    left &= left - np.uint64(1)
+    return counts
+
+
+@compiled()
+def _lowest_bit(word: Any) -> Any:
+    return count_bits(~word & (word - np.uint64(1)))
 
 
 @compiled()
 def _prune(
-    starts: NDArray[Any],
-    items: NDArray[Any],
+    bits: NDArray[Any],
     groups: NDArray[Any],
     added: NDArray[Any],
     order: NDArray[Any],
     counts: NDArray[Any],
+    rare_pairs: NDArray[Any],
     holders: NDArray[Any],
     least: int,
 ) -> NDArray[Any]:
-    """Go through the added edges in order; rows shrink in place. Bits of holders are for b = 3."""
-    ends = starts[1:].copy()
+    """Go through the added edges in order; rows lose bits in place. Holders are for b = 3."""
     kept = np.ones(added.size, np.bool_)
     for edge in order:
-        group, item = groups[edge], added[edge]
-        row = items[starts[group] : ends[group]]
-        if _is_needed(counts[item], row, least):
+        row, item = bits[groups[edge]], added[edge]
+        if _is_needed(counts[item], row, rare_pairs[item], least):
             continue
         if holders.size and _is_needed_in_three(counts[item], holders, item, row, least):
             continue
         kept[edge] = False
-        for other in row:
-            counts[item, other] -= 1
-            counts[other, item] = counts[item, other]
+        for word in range(row.size):
+            left = row[word] & rare_pairs[item, word]
+            while left:
+                other = 64 * word + _lowest_bit(left)
+                counts[item, other] -= 1
+                counts[other, item] = counts[item, other]
+                left &= left - np.uint64(1)
         if holders.size:
-            holders[item, group // 64] &= ~(np.uint64(1) << np.uint64(group % 64))
-        at = np.searchsorted(row, item)
-        for place in range(at, row.size - 1):
-            row[place] = row[place + 1]
-        ends[group] -= 1
+            holders[item, groups[edge] // 64] &= ~(np.uint64(1) << np.uint64(groups[edge] % 64))
+        row[item // 64] &= ~(np.uint64(1) << np.uint64(item % 64))
     return kept
 
 
 @compiled()
-def _is_needed(counts: NDArray[Any], row: NDArray[Any], least: int) -> bool:
+def _is_needed(
+    counts: NDArray[Any], row: NDArray[Any], rare_pairs: NDArray[Any], least: int
+) -> bool:
     """Return whether the item, or its pair with one of the row's, would occur in too few groups."""
-    found = False
-    for other in row:  # the item itself is one of them
-        if counts[other] <= least:
-            found = True
-            break
-    return found
+    for word in range(row.size):
+        left = row[word] & rare_pairs[word]  # the item itself is one of the row's
+        while left:
+            if counts[64 * word + _lowest_bit(left)] <= least:
+                return True
+            left &= left - np.uint64(1)
+    return False
+
+
+@compiled()
+def _items_of(row: NDArray[Any]) -> NDArray[Any]:
+    items = np.empty(64 * row.size, np.int64)
+    n_items = 0
+    for word in range(row.size):
+        left = row[word]
+        while left:
+            items[n_items] = 64 * word + _lowest_bit(left)
+            n_items += 1
+            left &= left - np.uint64(1)
+    return items[:n_items]
 
 
 @compiled()
 def _is_needed_in_three(
-    counts: NDArray[Any], holders: NDArray[Any], item: int, row: NDArray[Any], least: int
+    counts: NDArray[Any], holders: NDArray[Any], item: int, bits: NDArray[Any], least: int
 ) -> bool:
     """Return whether a set of the item and two of the row's would occur in too few groups."""
+    row = _items_of(bits)
     n_words = holders.shape[1]
     both = np.empty((row.size, n_words), np.uint64)
     for at in range(row.size):
