@@ -84,6 +84,8 @@ def report(options: argparse.Namespace, folder: Path) -> None:
                 place = _place(options, folder, millions)
                 n_ratings = round(RATINGS * millions / 100)
                 _prepare(place, options.items, n_ratings)
+                if contender == FORMER:
+                    place = _linked(place)
                 line = _ask(options, place, name, contender)
                 if line is None:
                     print(FORMAT.format(name, contender, millions, "-", "", "", "", ""))
@@ -104,6 +106,17 @@ def _contenders(stage: Stage, options: argparse.Namespace) -> list[str]:
 
 def _place(options: argparse.Namespace, folder: Path, millions: int) -> Path:
     return folder / f"{millions}-million-of-{options.items}-items"
+
+
+def _linked(place: Path) -> Path:
+    """Return a folder with the same data and none of the releases, which versions do not share."""
+    former = place / "former"
+    if not former.exists():
+        former.mkdir()
+        for file in place.iterdir():
+            if file.suffix in (".parquet", ".csv", ".npz", ".npy"):
+                os.link(file, former / file.name)
+    return former
 
 
 def _installed(contender: str) -> bool:
