@@ -184,20 +184,20 @@ def _find_rare_pairs(
     """
     n_words = bits.shape[1]
     is_rare = np.empty((starts.size - 1, n_words), np.uint64)
-    seen = np.empty((least, n_words), np.uint64)  # once, twice, ...
+    at_least = np.empty((least, n_words), np.uint64)  # one row, two rows, ...
     for item in range(starts.size - 1):
-        seen[:] = 0
+        at_least[:] = 0
         for holder in holders[starts[item] : starts[item + 1]]:
             row = bits[holder]
             for times in range(least - 1, 0, -1):
-                more, fewer = seen[times], seen[times - 1]
+                more, fewer = at_least[times], at_least[times - 1]
                 for word in range(n_words):
                     more[word] |= fewer[word] & row[word]
-            once = seen[0]
+            once = at_least[0]
             for word in range(n_words):
                 once[word] |= row[word]
         for word in range(n_words):
-            is_rare[item, word] = ~seen[least - 1, word]
+            is_rare[item, word] = ~at_least[least - 1, word]
     return is_rare
 
 
