@@ -72,6 +72,16 @@ class TestPlanted:
         assert 2 <= squares.size <= 3
         assert squares[-2] > 5 * squares[:-2].max(initial=0)
 
+    def test_directions_of_many_items_are_computed_iteratively(self, monkeypatch):
+        targets = planted(noise=1.0)[1]
+        all_at_once = directions(targets)
+        monkeypatch.setattr(fitting, "_DIRECTIONS_AT_ONCE", 10)
+        monkeypatch.setattr(fitting, "_LITTLE", 0)
+        found = directions(targets)
+        assert found.squares == pytest.approx(all_at_once.squares, rel=1e-4)
+        alike = np.abs((found.vectors * all_at_once.vectors).sum(axis=0))
+        assert alike == pytest.approx(1, abs=1e-4)
+
     def test_noise_alone_has_no_direction(self):
         result = planted(noise=1.0)[1]
         next_to = np.triu(np.random.default_rng(8).normal(size=(40, 40)), 1)
@@ -101,7 +111,7 @@ class TestPlanted:
             n_users=float(len(rated)),
         )
         assert directions(targets).squares.size <= 4  # of at most 22 and 64
-        values = np.linalg.eigvalsh(fitting._without_popularity(targets))
+        values = np.linalg.eigvalsh(fitting._without_popularity(targets, np.float64))
         assert values[-4] == pytest.approx(sampling_edge(targets), rel=0.4)
 
     @pytest.mark.parametrize("is_centred", [True, False])

@@ -13,7 +13,7 @@ import numpy as np
 from numba import get_num_threads, prange
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from recveil.methods.synthetic.bounded_sums import centre_of_vectors, centred_length, direction_of
 from recveil.methods.synthetic.sum_queries import LEAST_NOISE
@@ -142,16 +142,22 @@ def directions(targets: FitTargets) -> Directions:
     Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner), and chance among users
     some, too. Noise inflates the eigenvalues above this edge, so they are shrunk.
     """
-    left = _without_popularity(targets)
-    n = len(left)
+    n = len(targets.moments)
     most = min(MOST_DIRECTIONS, n - 1, int(targets.n_users / _USERS_PER_DIRECTION))
     if most < 1:
         return Directions(np.empty(0), np.empty((n, 0)))
     if n <= _DIRECTIONS_AT_ONCE:
+        left = _without_popularity(targets, np.float64)
         values, vectors = linalg.eigh(left, subset_by_index=(n - most, n - 1), overwrite_a=True)
     else:
+        left = _without_popularity(targets, np.float32)
+
+        def multiply(vector: Numbers) -> Numbers:
+            return _product(left, vector.reshape(n, 1).astype(np.float32)).astype(np.float64)
+
         start = np.random.default_rng(0).normal(size=n)
-        values, vectors = eigsh(left, most, which="LA", v0=start, tol=1e-3)
+        products = LinearOperator((n, n), multiply, dtype=np.float64)
+        values, vectors = eigsh(products, most, which="LA", v0=start, tol=1e-3)
     edge = np.hypot(2 * targets.moments_noise * np.sqrt(n), sampling_edge(targets))
     found = _above_noise(values, vectors, edge)
     if targets.features is None:
@@ -159,10 +165,14 @@ def directions(targets: FitTargets) -> Directions:
     return _with_features(targets, targets.features, found, most)
 
 
-def _without_popularity(targets: FitTargets) -> Numbers:
-    left = targets.moments - targets.n_users * np.outer(targets.usual, targets.usual)
+def _without_popularity(targets: FitTargets, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    left = np.empty(targets.moments.shape, dtype)
+    usual = targets.usual
+    for start in range(0, len(left), _ROWS):
+        rows = slice(start, start + _ROWS)
+        left[rows] = targets.moments[rows] - targets.n_users * np.outer(usual[rows], usual)
     np.fill_diagonal(left, 0)
-    return np.asarray(left)
+    return left
 
 
 def sampling_edge(targets: FitTargets) -> float:
@@ -195,7 +205,7 @@ def _with_features(
     span = span[:, lengths > _DEPENDENT]
     if not span.size:
         return found
-    values, vectors = linalg.eigh(span.T @ _without_popularity(targets) @ span)
+    values, vectors = linalg.eigh(span.T @ _without_popularity(targets, np.float64) @ span)
     edge = 2 * targets.moments_noise * np.sqrt(len(values))
     more = _above_noise(values, span @ vectors, edge)
     n_more = min(more.squares.size, most - found.squares.size)
@@ -222,6 +232,8 @@ _AT_ONCE, _AT_A_TIME = 1_800, 600
 _FAR = 1.5
 # Larger matrix products are split into this many parts, one thread each.
 _LITTLE, _PARTS = 1 << 24, 8
+# Rows that are computed at a time, so that they stay in the processor's cache.
+_ROWS = 16
 
 Small = NDArray[np.float32]
 
@@ -280,6 +292,16 @@ def _product(left: Small, right: Small) -> Small:
     with pool(get_num_threads()) as workers:
         list(workers.map(multiply, edges[:-1], edges[1:]))
     return whole
+
+
+def _by_rows(work: Callable[[slice], None], table: Small) -> None:
+    """Compute all rows of a table, in which no row depends on another; large ones in threads."""
+    if table.size < _LITTLE:
+        work(slice(None))
+        return
+    rows = [slice(first, first + _ROWS) for first in range(0, len(table), _ROWS)]
+    with pool(get_num_threads()) as workers:
+        list(workers.map(work, rows))
 
 
 def centre_of(activity: Numbers) -> tuple[float, float]:
@@ -363,13 +385,27 @@ class _Fit:
         root = np.sqrt(self._weight_of_user)
         along = vectors @ self._popular
         lengths, slopes = (part.astype(np.float32) for part in centred_length(along / root))
-        centred = vectors - np.outer(along, self._popular)
-        centred /= lengths[:, None]
+        centred, by_lengths = np.empty_like(vectors), np.empty_like(lengths)
+
+        def centre(rows: slice) -> None:
+            np.subtract(vectors[rows], np.outer(along[rows], self._popular), out=centred[rows])
+            centred[rows] /= lengths[rows, None]
+
+        _by_rows(centre, vectors)
         by_centred = self._off(centred)
-        by_lengths = -(by_centred * centred).sum(axis=1) / lengths
-        by_centred /= lengths[:, None]
+
+        def scale(rows: slice) -> None:
+            by_lengths[rows] = -(by_centred[rows] * centred[rows]).sum(axis=1) / lengths[rows]
+            by_centred[rows] /= lengths[rows, None]
+
+        _by_rows(scale, vectors)
         by_along = by_lengths * slopes / root - by_centred @ self._popular
-        by_centred += np.outer(by_along, self._popular)
+
+        def restore(rows: slice) -> None:
+            by_centred[rows] += np.outer(by_along[rows], self._popular)
+            by_centred[rows] *= self._believed
+
+        _by_rows(restore, vectors)
         return by_centred
 
     def slopes(self, items: FittedItems) -> tuple[Small, Small]:
@@ -377,10 +413,15 @@ class _Fit:
         chances = _product(self._sample, items.item_embeddings.T)
         chances += items.offsets
         lengths = _to_chances(chances, self._activity, self._user_offsets, self._weights)
-        vectors = chances * self._weights[:, 0]
-        vectors *= (np.sqrt(self._weight_of_user) / lengths)[:, None]
+        vectors = np.empty_like(chances)
+        scales = (np.sqrt(self._weight_of_user) / lengths)[:, None]
+
+        def weigh(rows: slice) -> None:
+            np.multiply(chances[rows], self._weights[:, 0], out=vectors[rows])
+            vectors[rows] *= scales[rows]
+
+        _by_rows(weigh, chances)
         of_users = self._by_vectors(vectors)
-        of_users *= self._believed
         off_popularity = self._weight_of_user * (self._roots @ chances) - self._popularity
         off_popularity *= self._popularity_believed * self._weight_of_user
         _back(chances, vectors, of_users, lengths, self._weights, off_popularity, self._roots)
