@@ -100,8 +100,8 @@ def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> N
         rare_pairs = np.full((rows.shape[1], bits.shape[1]), ~np.uint64(0))
     else:
         columns = original.tocsc()
-        unadded = pack_rows(original.indptr, original.indices, rows.shape[1])
-        rare_pairs = _find_rare_pairs(columns.indptr, columns.indices, unadded, least)
+        original_bits = pack_rows(original.indptr, original.indices, rows.shape[1])
+        rare_pairs = _find_rare_pairs(columns.indptr, columns.indices, original_bits, least)
     groups = np.repeat(np.arange(support.shape[0]), np.diff(added.indptr))
     order = np.argsort(-harm, kind="stable")
     counts = _pair_counts(bits, rare_pairs)
