@@ -35,7 +35,7 @@ class TestDiversify:
 
     @pytest.mark.parametrize("least", [2, 3, 5])
     def test_pruning_is_trying_edge_after_edge(self, least):
-        # 200 items take four words of bits; half of the pairs are never short of groups.
+        # 200 items take four words of bits.
         rng = np.random.default_rng(least)
         table = csr_array((rng.random((60, 200)) < rng.random(200) ** 3).astype(np.int8))
         missing = missing_in_bundles(table, bundle(table, least))
